@@ -1,0 +1,36 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up .venv by itself, once.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types format clean
+
+demo: .venv/.demo
+	$(BIN)/daleth demo
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.dev
+	$(BIN)/basedpyright --level error
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .pytest_cache .hypothesis .ruff_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[plots]"
+	touch $@
+
+.venv/.dev: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@ .venv/.demo

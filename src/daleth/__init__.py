@@ -1,0 +1,33 @@
+"""daleth: the distributional successor measure.
+
+From trajectories of a policy, without rewards, to the whole return distribution of any reward.
+Public names load on first use, so that importing daleth costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from daleth._version import __version__
+
+if TYPE_CHECKING:
+    from daleth.measures import StateMeasures
+    from daleth.ranking import rank
+    from daleth.returns import ReturnDistribution
+
+_HOMES = {
+    "ReturnDistribution": "daleth.returns",
+    "StateMeasures": "daleth.measures",
+    "rank": "daleth.ranking",
+}
+
+__all__ = ["ReturnDistribution", "StateMeasures", "__version__", "rank"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'daleth' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

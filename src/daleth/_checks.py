@@ -1,0 +1,111 @@
+"""Checks of what a user hands in: one clear sentence says what is wrong and what would be right.
+
+Values that are being traced by JAX have no numbers to look at: they pass through unchecked.
+"""
+
+import numbers
+from collections.abc import Iterable
+
+import jax
+import numpy as np
+
+
+def is_traced(*values: object) -> bool:
+    """Whether any value is abstract, that is, inside a `jit`, `vmap` or `grad`."""
+    return any(isinstance(value, jax.core.Tracer) for value in values)
+
+
+def finite(name: str, value: object, *, rank: int | None = None) -> np.ndarray:
+    """`value` as a non-empty float array of finite numbers, of the given rank if one is given."""
+    try:
+        array = np.asarray(value)
+        kind = array.dtype.kind
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {_short(value)}") from error
+    if kind not in "fiub":
+        raise ValueError(f"{name} must be an array of real numbers, got {_short(value)}")
+    if rank is not None and array.ndim != rank:
+        raise ValueError(f"{name} must have {rank} dimension(s), got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {array.shape}")
+    if kind != "f":
+        array = array.astype(float)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f" at index {index}" if index else ""
+        raise ValueError(f"{name} must be finite, got {array[index]}{where}")
+    return array
+
+
+def probabilities(name: str, value: object, *, rank: int | None = None) -> np.ndarray:
+    """`value` as an array of non-negative numbers whose last axis sums to 1."""
+    array = finite(name, value, rank=rank)
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be an array of probabilities, got the number {array}")
+    if array.min() < 0:
+        index = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise ValueError(f"{name} must not be negative, got {array[index]} at index {index}")
+    sums = array.sum(axis=-1, dtype=float)
+    off = np.abs(sums - 1) > 1e-5
+    if off.any():
+        row = tuple(int(i) for i in np.argwhere(off)[0])
+        where = f" in row {row[0] if len(row) == 1 else row}" if row else ""
+        raise ValueError(f"{name} must sum to 1, got {sums[row]:.6g}{where}")
+    return array
+
+
+def number(name: str, value: object) -> float:
+    """`value` as one finite float."""
+    array = finite(name, value)
+    if array.ndim != 0:
+        raise ValueError(f"{name} must be one number, got shape {array.shape}")
+    return float(array)
+
+
+def discount(value: object) -> float:
+    """`value` as a discount factor, 0 ≤ γ < 1."""
+    gamma = number("gamma", value)
+    if not 0 <= gamma < 1:
+        raise ValueError(f"gamma must satisfy 0 <= gamma < 1, got {gamma:g}")
+    return gamma
+
+
+def tail_levels(value: object) -> np.ndarray:
+    """`value` as tail levels, each in (0, 1]."""
+    return _within("level", value, "(0, 1]", lambda level: (level > 0) & (level <= 1))
+
+
+def quantile_levels(value: object) -> np.ndarray:
+    """`value` as quantile levels, each in [0, 1]."""
+    return _within("level", value, "[0, 1]", lambda level: (level >= 0) & (level <= 1))
+
+
+def count(name: str, value: object, *, at_least: int = 1) -> int:
+    """`value` as a whole number, not below `at_least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral | np.integer):
+        raise ValueError(f"{name} must be a whole number, got {_short(value)}")
+    if int(value) < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, got {value}")
+    return int(value)
+
+
+def one_of(name: str, value: object, options: Iterable[str]) -> str:
+    """`value` if it is one of `options`."""
+    known = list(options)
+    if not isinstance(value, str) or value not in known:
+        choices = ", ".join(repr(option) for option in known)
+        raise ValueError(f"{name} must be one of {choices}, got {_short(value)}")
+    return value
+
+
+def _within(name, value, interval, inside) -> np.ndarray:
+    array = finite(name, value)
+    if not inside(array).all():
+        raise ValueError(f"{name} must lie in {interval}, got {array[~inside(array)].flat[0]:g}")
+    return array
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

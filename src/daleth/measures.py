@@ -1,0 +1,120 @@
+"""State measures: weighted points, and the zero-shot map from a reward to its returns."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from daleth import _checks
+from daleth.returns import ReturnDistribution
+from daleth.rewards import Reward, reward_values
+
+
+class StateMeasures(eqx.Module):
+    r"""`m` probability measures over states, each a set of weighted points, with atom weights.
+
+    At one source state this is a distributional successor measure in finite form (section 4.1
+    of the paper, with general weights),
+
+    $$ \daleth(x) = \sum_i p_i \delta_{\theta_i}, \qquad \theta_i = \sum_k w_{ik} \delta_{y_{ik}} $$
+
+    Samples of a generator, particles, an n-step bootstrapped target, a realised trajectory and a
+    tabular occupancy are all of this form. Weights default to equal ones.
+
+    Attributes:
+        points: the points `y`, `[*batch, m, k, d]`.
+        point_weights: the weights `w`, `[*batch, m, k]`, summing to 1 over `k`.
+        atom_weights: the weights `p`, `[*batch, m]`, summing to 1 over `m`.
+    """
+
+    points: Float[Array, "*batch m k d"]
+    point_weights: Float[Array, "*batch m k"]
+    atom_weights: Float[Array, "*batch m"]
+
+    def __init__(
+        self,
+        points: ArrayLike | Array,
+        point_weights: ArrayLike | Array | None = None,
+        atom_weights: ArrayLike | Array | None = None,
+    ):
+        self.points = _as_points(points)
+        shape = self.points.shape
+        self.point_weights = _as_weights("point_weights", point_weights, shape[:-1])
+        self.atom_weights = _as_weights("atom_weights", atom_weights, shape[:-2])
+
+    @property
+    def num_atoms(self) -> int:
+        """The number `m` of measures."""
+        return self.points.shape[-3]
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The axes in front of the atoms."""
+        return self.points.shape[:-3]
+
+    def expectations(self, reward: Reward) -> Float[Array, "*batch m"]:
+        r"""$E_{Y \sim \theta_i} r(Y) = \sum_k w_{ik} r(y_{ik})$ for each atom."""
+        return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
+
+    def returns(self, reward: Reward | Sequence[Reward], gamma: float) -> ReturnDistribution:
+        r"""The return distribution of a reward (equation 5 of the paper), with no learning.
+
+        $$ G_i = (1-\gamma)^{-1} \sum_k w_{ik}\, r(y_{ik}) $$
+
+        Args:
+            reward: a vectorised function of states `[..., d] -> [...]`; or a sequence of `R` of
+                them, which puts an axis of length `R` in front.
+            gamma: the discount factor under which the measures were formed.
+
+        Returns:
+            Returns with batch shape `[*batch]` or `[R, *batch]`.
+
+        Example:
+            >>> measures = StateMeasures([[[0.0], [1.0]], [[1.0], [1.0]]])
+            >>> measures.returns(lambda x: x[..., 0], gamma=0.5).atoms
+            Array([1., 2.], dtype=float32)
+        """
+        gamma = _checks.discount(gamma)
+        if callable(reward):
+            return ReturnDistribution(self.expectations(reward) / (1 - gamma), self.atom_weights)
+        if len(reward) == 0:
+            raise ValueError("reward must be a function or a non-empty sequence of functions")
+        atoms = jnp.stack([self.expectations(one) for one in reward]) / (1 - gamma)
+        return ReturnDistribution(atoms, jnp.broadcast_to(self.atom_weights, atoms.shape))
+
+    def mean(self) -> "StateMeasures":
+        r"""The mixture $\sum_i p_i \theta_i$, the successor measure, as one atom of `m k` points."""
+        *batch, m, k, d = self.points.shape
+        weights = self.atom_weights[..., None] * self.point_weights
+        return StateMeasures(
+            self.points.reshape(*batch, 1, m * k, d), weights.reshape(*batch, 1, m * k)
+        )
+
+    def __getitem__(self, index) -> "StateMeasures":
+        """Picks along the batch axes."""
+        if not self.batch_shape:
+            raise IndexError("these measures have no batch axis to index")
+        return jax.tree.map(lambda leaf: leaf[index], self)
+
+
+def _as_points(points: ArrayLike | Array) -> Array:
+    if not _checks.is_traced(points):
+        points = _checks.finite("points", points)
+    array = jnp.asarray(points)
+    if array.ndim < 3:
+        raise ValueError(f"points must have shape [..., m, k, d], got shape {array.shape}")
+    return array
+
+
+def _as_weights(name: str, weights: ArrayLike | Array | None, shape: tuple[int, ...]) -> Array:
+    if weights is None:
+        return jnp.full(shape, 1 / shape[-1])
+    if not _checks.is_traced(weights):
+        weights = _checks.probabilities(name, weights)
+    array = jnp.asarray(weights)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape} like the points, got {array.shape}")
+    return array

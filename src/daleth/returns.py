@@ -1,0 +1,241 @@
+"""Return distributions: an immutable value object that answers every question about risk."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from numpy.typing import ArrayLike
+
+from daleth import _checks, risk
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Tail = Literal["lower", "upper"]
+
+
+class ReturnDistribution(eqx.Module):
+    r"""A discrete law of returns $\sum_i p_i \delta_{g_i}$, or a batch of them.
+
+    Atoms keep the order in which they came, so the same index under two rewards is the same
+    future. Levels are masses of a tail (see `daleth.risk`): `cvar(0.1)` is the mean of the worst
+    tenth, `cvar(0.1, tail="upper")` of the best. A level or a value may be one number, giving
+    `[*batch]`, or a vector `[v]`, giving `[*batch, v]`.
+
+    Attributes:
+        atoms: the returns `g`, `[*batch, m]`.
+        weights: their probabilities `p`, `[*batch, m]`; equal ones if not given.
+
+    Example:
+        >>> g = ReturnDistribution([-4.0, 0.0, 1.0, 3.0])
+        >>> print(g.mean(), g.cvar(0.5), g.prob_below(0.5))
+        0.0 -2.0 0.5
+    """
+
+    atoms: Float[Array, "*batch m"]
+    weights: Float[Array, "*batch m"]
+
+    def __init__(self, atoms: ArrayLike | Array, weights: ArrayLike | Array | None = None):
+        if not _checks.is_traced(atoms):
+            atoms = _checks.finite("atoms", atoms)
+        self.atoms = jnp.asarray(atoms)
+        if self.atoms.ndim == 0:
+            raise ValueError("atoms must be a vector [m] or a batch of them, got one number")
+        if weights is None:
+            self.weights = jnp.full(self.atoms.shape, 1 / self.num_atoms)
+            return
+        if not _checks.is_traced(weights):
+            weights = _checks.probabilities("weights", weights)
+        weights = jnp.asarray(weights)
+        if weights.shape not in (self.atoms.shape, self.atoms.shape[-1:]):
+            raise ValueError(
+                f"weights must have the shape of the atoms, {self.atoms.shape}, got {weights.shape}"
+            )
+        self.weights = jnp.broadcast_to(weights, self.atoms.shape)
+
+    @property
+    def num_atoms(self) -> int:
+        """The number `m` of atoms."""
+        return self.atoms.shape[-1]
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The axes in front of the atoms."""
+        return self.atoms.shape[:-1]
+
+    # Moments.
+
+    def mean(self) -> Float[Array, "*batch"]:
+        """The expected return."""
+        return risk.mean(self.atoms, self.weights)
+
+    def variance(self) -> Float[Array, "*batch"]:
+        """The variance of the law (no correction for sampling)."""
+        return risk.variance(self.atoms, self.weights)
+
+    def std(self) -> Float[Array, "*batch"]:
+        """The standard deviation."""
+        return jnp.sqrt(self.variance())
+
+    # Probabilities and quantiles.
+
+    def cdf(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+        r"""$P(G \le v)$."""
+        return self._at_values(value, strict=False)
+
+    def prob_below(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+        r"""$P(G < v)$."""
+        return self._at_values(value, strict=True)
+
+    def prob_above(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+        r"""$P(G > v)$."""
+        return 1 - self._at_values(value, strict=False)
+
+    def quantile(self, level: ArrayLike | Array) -> Float[Array, "*shape"]:
+        r"""The smallest atom $g$ with $P(G \le g) \ge u$, for a level $u$ in $[0, 1]$."""
+        if not _checks.is_traced(level):
+            level = _checks.quantile_levels(level)
+        levels = jnp.asarray(level)
+        found = risk.quantile(self.atoms, self.weights, jnp.ravel(levels))
+        return found.reshape(self.batch_shape + levels.shape)
+
+    # Risk.
+
+    def var(self, level: ArrayLike | Array, tail: Tail = "lower") -> Float[Array, "*shape"]:
+        """Value at risk: the return at which the tail of mass `level` ends."""
+        if not _checks.is_traced(level):
+            level = _checks.tail_levels(level)
+        side = self._towards(tail)
+        return _sign(tail) * side.quantile(level)
+
+    def cvar(self, level: ArrayLike | Array, tail: Tail = "lower") -> Float[Array, "*shape"]:
+        """Conditional value at risk: the mean return over the tail of mass `level`."""
+        if not _checks.is_traced(level):
+            level = _checks.tail_levels(level)
+        levels, side = jnp.asarray(level), self._towards(tail)
+        each = [risk.cvar(side.atoms, side.weights, one) for one in jnp.ravel(levels)]
+        stacked = jnp.stack(each, axis=-1).reshape(self.batch_shape + levels.shape)
+        return _sign(tail) * stacked
+
+    def entropic_risk(self, aversion: float) -> Float[Array, "*batch"]:
+        r"""$-\beta^{-1} \log E\, e^{-\beta G}$: averse to risk for $\beta > 0$, the mean at 0."""
+        aversion = _checks.number("aversion", aversion)
+        return risk.entropic_risk(self.atoms, self.weights, aversion)
+
+    def mean_variance(self, aversion: float) -> Float[Array, "*batch"]:
+        r"""$E\,G - \lambda\, \mathrm{Var}\, G$."""
+        aversion = _checks.number("aversion", aversion)
+        return risk.mean_variance(self.atoms, self.weights, aversion)
+
+    def distortion_risk(self, distortion: Callable[[Array], Array]) -> Float[Array, "*batch"]:
+        r"""$\int F^{-1}(u) \, dh(u)$ for an increasing $h$ with $h(0) = 0$ and $h(1) = 1$.
+
+        Example:
+            >>> g = ReturnDistribution([0.0, 1.0, 2.0, 5.0])
+            >>> print(g.distortion_risk(lambda u: 1 - (1 - u) ** 2))  # the mean of min(G, G')
+            1.0
+        """
+        grid = distortion(jnp.linspace(0.0, 1.0, 65))
+        ends_off = jnp.abs(jnp.stack([grid[0], grid[-1] - 1])).max()
+        if ends_off > 1e-4 or jnp.diff(grid).min() < -1e-4:
+            raise ValueError("distortion must increase from h(0) = 0 to h(1) = 1")
+        return risk.distortion_risk(self.atoms, self.weights, distortion)
+
+    def spectral_risk(self, spectrum: Callable[[Array], Array]) -> Float[Array, "*batch"]:
+        r"""$\int \phi(u) F^{-1}(u) \, du$ for a density $\phi$ on $[0, 1]$."""
+        grid = spectrum((jnp.arange(4096) + 0.5) / 4096)
+        if grid.min() < 0 or abs(grid.mean() - 1) > 1e-2:
+            raise ValueError("spectrum must be non-negative and integrate to 1 over [0, 1]")
+        return risk.spectral_risk(self.atoms, self.weights, spectrum)
+
+    def dominates(self, other: "ReturnDistribution", order: int = 1) -> Bool[Array, "*batch"]:
+        r"""Weak stochastic dominance over `other`, so every law dominates itself.
+
+        First order: $F(v) \le F_{other}(v)$ for all $v$, preferred by everyone who likes more.
+        Second order: $\int_{-\infty}^v F \le \int_{-\infty}^v F_{other}$ for all $v$, preferred by
+        everyone who is also averse to risk.
+        """
+        if order not in (1, 2):
+            raise ValueError(f"order must be 1 or 2, got {order!r}")
+        check = jnp.vectorize(_dominates, excluded=(4,), signature="(m),(m),(n),(n)->()")
+        return check(self.atoms, self.weights, other.atoms, other.weights, order)
+
+    # Other forms.
+
+    def sample(self, key: PRNGKeyArray, num_samples: int) -> Float[Array, "*batch n"]:
+        """Independent draws, `[*batch, num_samples]`."""
+        num_samples = _checks.count("num_samples", num_samples)
+        uniform = jax.random.uniform(key, (*self.batch_shape, num_samples), minval=1e-7)
+        pick = jnp.vectorize(risk.quantile, signature="(m),(m),(n)->(n)")
+        return pick(self.atoms, self.weights, uniform)
+
+    def mid_quantiles(self, num_atoms: int) -> "ReturnDistribution":
+        r"""The best `num_atoms` equal atoms, the quantiles at $(2i - 1) / 2m$.
+
+        No other set of `m` equal atoms is closer to this law in W1 or in Cramér distance.
+        """
+        num_atoms = _checks.count("num_atoms", num_atoms)
+        return ReturnDistribution(self.quantile((jnp.arange(num_atoms) + 0.5) / num_atoms))
+
+    def dirac_at_mean(self) -> "ReturnDistribution":
+        """All mass on the mean: what is left when only expected returns are known."""
+        return ReturnDistribution(self.mean()[..., None])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists for JSON; `ReturnDistribution(**d)` is the way back."""
+        return {"atoms": self.atoms.tolist(), "weights": self.weights.tolist()}
+
+    def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
+        """Draws the law, with its mean and its lower 0.1-CVaR; see `daleth.plots`."""
+        from daleth import plots
+
+        return plots.return_distribution(self, ax=ax, **style)
+
+    def __getitem__(self, index: Any) -> "ReturnDistribution":
+        """Picks along the batch axes."""
+        if not self.batch_shape:
+            raise IndexError("this return distribution has no batch axis to index")
+        return jax.tree.map(lambda leaf: leaf[index], self)
+
+    def __repr__(self) -> str:
+        if not isinstance(self.atoms, jax.Array) or _checks.is_traced(self.atoms):
+            return "ReturnDistribution(abstract)"
+        if self.batch_shape:
+            return f"ReturnDistribution(batch={self.batch_shape}, {self.num_atoms} atoms)"
+        return (
+            f"ReturnDistribution(mean={self.mean():.4g}, std={self.std():.4g}, "
+            f"cvar(0.1)={self.cvar(0.1):.4g}, range=[{self.quantile(0):.4g}, "
+            f"{self.quantile(1):.4g}], {self.num_atoms} atoms)"
+        )
+
+    def _at_values(self, value: ArrayLike | Array, *, strict: bool) -> Array:
+        if not _checks.is_traced(value):
+            value = _checks.finite("value", value)
+        values = jnp.asarray(value)
+        found = risk.cdf(self.atoms, self.weights, jnp.ravel(values), strict=strict)
+        return found.reshape(self.batch_shape + values.shape)
+
+    def _towards(self, tail: Tail) -> "ReturnDistribution":
+        """Mirrors the law for the upper tail, so that every tail is a lower one."""
+        _checks.one_of("tail", tail, ["lower", "upper"])
+        return self if tail == "lower" else eqx.tree_at(lambda g: g.atoms, self, -self.atoms)
+
+
+def _sign(tail: Tail) -> int:
+    return 1 if tail == "lower" else -1
+
+
+def _dominates(atoms, weights, other_atoms, other_weights, order: int):
+    knots = jnp.sort(jnp.concatenate([atoms, other_atoms]))
+    mine = risk.cdf(atoms, weights, knots)
+    theirs = risk.cdf(other_atoms, other_weights, knots)
+    if order == 1:
+        return jnp.all(mine <= theirs + 2 * risk.ROUNDING)
+    # Between knots both CDFs are constant, so their integrals are exact sums.
+    gaps = jnp.diff(knots)
+    excess = jnp.cumsum((mine - theirs)[:-1] * gaps)
+    scale = knots[-1] - knots[0]
+    return jnp.all(excess <= 2 * risk.ROUNDING * scale)
