@@ -6,24 +6,27 @@ Values that are being traced by JAX have no numbers to look at: they pass throug
 import numbers
 from collections.abc import Iterable
 
-import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def is_traced(*values: object) -> bool:
     """Whether any value is abstract, that is, inside a `jit`, `vmap` or `grad`."""
-    return any(isinstance(value, jax.core.Tracer) for value in values)
+    return any(isinstance(value, Tracer) for value in values)
 
 
 def finite(name: str, value: object, *, rank: int | None = None) -> np.ndarray:
     """`value` as a non-empty float array of finite numbers, of the given rank if one is given."""
+    wanted = "a real number" if rank == 0 else "an array of real numbers"
     try:
         array = np.asarray(value)
         kind = array.dtype.kind
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers, got {_short(value)}") from error
+        raise ValueError(f"{name} must be {wanted}, got {_short(value)}") from error
     if kind not in "fiub":
-        raise ValueError(f"{name} must be an array of real numbers, got {_short(value)}")
+        raise ValueError(f"{name} must be {wanted}, got {_short(value)}")
+    if rank == 0 and array.ndim != 0:
+        raise ValueError(f"{name} must be one number, got shape {array.shape}")
     if rank is not None and array.ndim != rank:
         raise ValueError(f"{name} must have {rank} dimension(s), got shape {array.shape}")
     if array.size == 0:
@@ -57,10 +60,7 @@ def probabilities(name: str, value: object, *, rank: int | None = None) -> np.nd
 
 def number(name: str, value: object) -> float:
     """`value` as one finite float."""
-    array = finite(name, value)
-    if array.ndim != 0:
-        raise ValueError(f"{name} must be one number, got shape {array.shape}")
-    return float(array)
+    return float(finite(name, value, rank=0))
 
 
 def discount(value: object) -> float:

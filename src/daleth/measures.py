@@ -6,11 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from daleth import _checks
+from daleth._typing import ArrayLike, Real, Reward
 from daleth.returns import ReturnDistribution
-from daleth.rewards import Reward, reward_values
+from daleth.rewards import reward_values
 
 
 class StateMeasures(eqx.Module):
@@ -36,9 +36,9 @@ class StateMeasures(eqx.Module):
 
     def __init__(
         self,
-        points: ArrayLike | Array,
-        point_weights: ArrayLike | Array | None = None,
-        atom_weights: ArrayLike | Array | None = None,
+        points: ArrayLike,
+        point_weights: ArrayLike | None = None,
+        atom_weights: ArrayLike | None = None,
     ):
         self.points = _as_points(points)
         shape = self.points.shape
@@ -59,7 +59,7 @@ class StateMeasures(eqx.Module):
         r"""$E_{Y \sim \theta_i} r(Y) = \sum_k w_{ik} r(y_{ik})$ for each atom."""
         return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
 
-    def returns(self, reward: Reward | Sequence[Reward], gamma: float) -> ReturnDistribution:
+    def returns(self, reward: Reward | Sequence[Reward], gamma: Real) -> ReturnDistribution:
         r"""The return distribution of a reward (equation 5 of the paper), with no learning.
 
         $$ G_i = (1-\gamma)^{-1} \sum_k w_{ik}\, r(y_{ik}) $$
@@ -80,13 +80,13 @@ class StateMeasures(eqx.Module):
         gamma = _checks.discount(gamma)
         if callable(reward):
             return ReturnDistribution(self.expectations(reward) / (1 - gamma), self.atom_weights)
-        if len(reward) == 0:
+        if not isinstance(reward, Sequence) or not reward:
             raise ValueError("reward must be a function or a non-empty sequence of functions")
         atoms = jnp.stack([self.expectations(one) for one in reward]) / (1 - gamma)
         return ReturnDistribution(atoms, jnp.broadcast_to(self.atom_weights, atoms.shape))
 
     def mean(self) -> "StateMeasures":
-        r"""The mixture $\sum_i p_i \theta_i$, the successor measure, as one atom of `m k` points."""
+        r"""The successor measure $\sum_i p_i \theta_i$, as one atom of `m k` points."""
         *batch, m, k, d = self.points.shape
         weights = self.atom_weights[..., None] * self.point_weights
         return StateMeasures(
@@ -100,7 +100,7 @@ class StateMeasures(eqx.Module):
         return jax.tree.map(lambda leaf: leaf[index], self)
 
 
-def _as_points(points: ArrayLike | Array) -> Array:
+def _as_points(points: ArrayLike) -> Array:
     if not _checks.is_traced(points):
         points = _checks.finite("points", points)
     array = jnp.asarray(points)
@@ -109,7 +109,7 @@ def _as_points(points: ArrayLike | Array) -> Array:
     return array
 
 
-def _as_weights(name: str, weights: ArrayLike | Array | None, shape: tuple[int, ...]) -> Array:
+def _as_weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
     if weights is None:
         return jnp.full(shape, 1 / shape[-1])
     if not _checks.is_traced(weights):

@@ -1,20 +1,19 @@
 """Return distributions: an immutable value object that answers every question about risk."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
-from numpy.typing import ArrayLike
 
 from daleth import _checks, risk
+from daleth._typing import ArrayLike, Count, Real, Tail
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Tail = Literal["lower", "upper"]
 
 
 class ReturnDistribution(eqx.Module):
@@ -38,7 +37,7 @@ class ReturnDistribution(eqx.Module):
     atoms: Float[Array, "*batch m"]
     weights: Float[Array, "*batch m"]
 
-    def __init__(self, atoms: ArrayLike | Array, weights: ArrayLike | Array | None = None):
+    def __init__(self, atoms: ArrayLike, weights: ArrayLike | None = None):
         if not _checks.is_traced(atoms):
             atoms = _checks.finite("atoms", atoms)
         self.atoms = jnp.asarray(atoms)
@@ -82,19 +81,19 @@ class ReturnDistribution(eqx.Module):
 
     # Probabilities and quantiles.
 
-    def cdf(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+    def cdf(self, value: ArrayLike) -> Float[Array, "*shape"]:
         r"""$P(G \le v)$."""
         return self._at_values(value, strict=False)
 
-    def prob_below(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+    def prob_below(self, value: ArrayLike) -> Float[Array, "*shape"]:
         r"""$P(G < v)$."""
         return self._at_values(value, strict=True)
 
-    def prob_above(self, value: ArrayLike | Array) -> Float[Array, "*shape"]:
+    def prob_above(self, value: ArrayLike) -> Float[Array, "*shape"]:
         r"""$P(G > v)$."""
         return 1 - self._at_values(value, strict=False)
 
-    def quantile(self, level: ArrayLike | Array) -> Float[Array, "*shape"]:
+    def quantile(self, level: ArrayLike) -> Float[Array, "*shape"]:
         r"""The smallest atom $g$ with $P(G \le g) \ge u$, for a level $u$ in $[0, 1]$."""
         if not _checks.is_traced(level):
             level = _checks.quantile_levels(level)
@@ -104,14 +103,14 @@ class ReturnDistribution(eqx.Module):
 
     # Risk.
 
-    def var(self, level: ArrayLike | Array, tail: Tail = "lower") -> Float[Array, "*shape"]:
+    def var(self, level: ArrayLike, tail: Tail = "lower") -> Float[Array, "*shape"]:
         """Value at risk: the return at which the tail of mass `level` ends."""
         if not _checks.is_traced(level):
             level = _checks.tail_levels(level)
         side = self._towards(tail)
         return _sign(tail) * side.quantile(level)
 
-    def cvar(self, level: ArrayLike | Array, tail: Tail = "lower") -> Float[Array, "*shape"]:
+    def cvar(self, level: ArrayLike, tail: Tail = "lower") -> Float[Array, "*shape"]:
         """Conditional value at risk: the mean return over the tail of mass `level`."""
         if not _checks.is_traced(level):
             level = _checks.tail_levels(level)
@@ -120,12 +119,12 @@ class ReturnDistribution(eqx.Module):
         stacked = jnp.stack(each, axis=-1).reshape(self.batch_shape + levels.shape)
         return _sign(tail) * stacked
 
-    def entropic_risk(self, aversion: float) -> Float[Array, "*batch"]:
+    def entropic_risk(self, aversion: Real) -> Float[Array, "*batch"]:
         r"""$-\beta^{-1} \log E\, e^{-\beta G}$: averse to risk for $\beta > 0$, the mean at 0."""
         aversion = _checks.number("aversion", aversion)
         return risk.entropic_risk(self.atoms, self.weights, aversion)
 
-    def mean_variance(self, aversion: float) -> Float[Array, "*batch"]:
+    def mean_variance(self, aversion: Real) -> Float[Array, "*batch"]:
         r"""$E\,G - \lambda\, \mathrm{Var}\, G$."""
         aversion = _checks.number("aversion", aversion)
         return risk.mean_variance(self.atoms, self.weights, aversion)
@@ -138,20 +137,19 @@ class ReturnDistribution(eqx.Module):
             >>> print(g.distortion_risk(lambda u: 1 - (1 - u) ** 2))  # the mean of min(G, G')
             1.0
         """
-        grid = distortion(jnp.linspace(0.0, 1.0, 65))
-        ends_off = jnp.abs(jnp.stack([grid[0], grid[-1] - 1])).max()
-        if ends_off > 1e-4 or jnp.diff(grid).min() < -1e-4:
+        grid = _on_levels(distortion, np.linspace(0, 1, 65))
+        if abs(grid[0]) > 1e-4 or abs(grid[-1] - 1) > 1e-4 or np.diff(grid).min() < -1e-4:
             raise ValueError("distortion must increase from h(0) = 0 to h(1) = 1")
         return risk.distortion_risk(self.atoms, self.weights, distortion)
 
     def spectral_risk(self, spectrum: Callable[[Array], Array]) -> Float[Array, "*batch"]:
         r"""$\int \phi(u) F^{-1}(u) \, du$ for a density $\phi$ on $[0, 1]$."""
-        grid = spectrum((jnp.arange(4096) + 0.5) / 4096)
+        grid = _on_levels(spectrum, (np.arange(4096) + 0.5) / 4096)
         if grid.min() < 0 or abs(grid.mean() - 1) > 1e-2:
             raise ValueError("spectrum must be non-negative and integrate to 1 over [0, 1]")
         return risk.spectral_risk(self.atoms, self.weights, spectrum)
 
-    def dominates(self, other: "ReturnDistribution", order: int = 1) -> Bool[Array, "*batch"]:
+    def dominates(self, other: "ReturnDistribution", order: Count = 1) -> Bool[Array, "*batch"]:
         r"""Weak stochastic dominance over `other`, so every law dominates itself.
 
         First order: $F(v) \le F_{other}(v)$ for all $v$, preferred by everyone who likes more.
@@ -165,14 +163,14 @@ class ReturnDistribution(eqx.Module):
 
     # Other forms.
 
-    def sample(self, key: PRNGKeyArray, num_samples: int) -> Float[Array, "*batch n"]:
+    def sample(self, key: PRNGKeyArray, num_samples: Count) -> Float[Array, "*batch n"]:
         """Independent draws, `[*batch, num_samples]`."""
         num_samples = _checks.count("num_samples", num_samples)
         uniform = jax.random.uniform(key, (*self.batch_shape, num_samples), minval=1e-7)
         pick = jnp.vectorize(risk.quantile, signature="(m),(m),(n)->(n)")
         return pick(self.atoms, self.weights, uniform)
 
-    def mid_quantiles(self, num_atoms: int) -> "ReturnDistribution":
+    def mid_quantiles(self, num_atoms: Count) -> "ReturnDistribution":
         r"""The best `num_atoms` equal atoms, the quantiles at $(2i - 1) / 2m$.
 
         No other set of `m` equal atoms is closer to this law in W1 or in Cramér distance.
@@ -211,7 +209,7 @@ class ReturnDistribution(eqx.Module):
             f"{self.quantile(1):.4g}], {self.num_atoms} atoms)"
         )
 
-    def _at_values(self, value: ArrayLike | Array, *, strict: bool) -> Array:
+    def _at_values(self, value: ArrayLike, *, strict: bool) -> Array:
         if not _checks.is_traced(value):
             value = _checks.finite("value", value)
         values = jnp.asarray(value)
@@ -222,6 +220,12 @@ class ReturnDistribution(eqx.Module):
         """Mirrors the law for the upper tail, so that every tail is a lower one."""
         _checks.one_of("tail", tail, ["lower", "upper"])
         return self if tail == "lower" else eqx.tree_at(lambda g: g.atoms, self, -self.atoms)
+
+
+def _on_levels(function: Callable[[Array], Array], levels: np.ndarray) -> np.ndarray:
+    """A function of levels as plain numbers, also inside `jit`."""
+    with jax.ensure_compile_time_eval():
+        return np.asarray(function(jnp.asarray(levels, jnp.float32)))
 
 
 def _sign(tail: Tail) -> int:

@@ -1,17 +1,14 @@
 """Rewards: functions of states, evaluated many states at a time."""
 
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from daleth import _checks
-
-Reward: TypeAlias = Callable[..., Any]
-"""A function of states, `[..., d] -> [...]`."""
+from daleth._typing import Reward
 
 
 def reward_values(reward: Reward, states: Float[Array, "*shape d"]) -> Float[Array, "*shape"]:
@@ -32,7 +29,7 @@ def reward_values(reward: Reward, states: Float[Array, "*shape d"]) -> Float[Arr
     flat = states.reshape(-1, states.shape[-1])
     num, dimension = flat.shape
     # With as many states as dimensions a wrong axis would go unnoticed: add one state.
-    padded = jnp.concatenate([flat, flat[:1]]) if num in (1, dimension) else flat
+    padded = jnp.concatenate([flat, flat[:1]]) if num == dimension else flat
     values = _vectorised(reward, padded)
     if values is None:
         if _checks.is_traced(states):
