@@ -7,22 +7,26 @@ import pytest
 
 import daleth
 
-OPTIONAL = {
-    "gymnasium", "matplotlib", "minari", "orbax", "ot", "ray", "sbx", "seaborn", "stable_baselines3",
-    "starlette", "tensorboard", "torch", "uvicorn", "wandb",
-}  # fmt: skip
+OPTIONAL = set(
+    "gymnasium matplotlib minari orbax ot ray sbx seaborn stable_baselines3 starlette tensorboard "
+    "torch uvicorn wandb".split()
+)
 HEAVY = {"equinox", "jax", "numpy", "optax", "rich", "scipy", "tyro"}
 
 CORE = "import daleth; [getattr(daleth, name) for name in daleth.__all__]"
 
 
 def run(code: str) -> str:
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return result.stdout
 
 
 def loaded_by(code: str) -> set[str]:
-    return set(run(f"{code}; import sys; print(*{{m.partition('.')[0] for m in sys.modules}})").split())
+    return set(
+        run(f"{code}; import sys; print(*{{m.partition('.')[0] for m in sys.modules}})").split()
+    )
 
 
 def test_importing_daleth_loads_nothing_heavy():

@@ -10,17 +10,36 @@ from typing import TYPE_CHECKING, Any
 from daleth._version import __version__
 
 if TYPE_CHECKING:
+    from daleth.data import Trajectories
+    from daleth.evaluation import score
     from daleth.measures import StateMeasures
+    from daleth.models import EmpiricalModel, MonteCarloModel
     from daleth.ranking import rank
     from daleth.returns import ReturnDistribution
+    from daleth.tabular import MarkovChain
 
 _HOMES = {
+    "EmpiricalModel": "daleth.models",
+    "MarkovChain": "daleth.tabular",
+    "MonteCarloModel": "daleth.models",
     "ReturnDistribution": "daleth.returns",
     "StateMeasures": "daleth.measures",
+    "Trajectories": "daleth.data",
     "rank": "daleth.ranking",
+    "score": "daleth.evaluation",
 }
 
-__all__ = ["ReturnDistribution", "StateMeasures", "__version__", "rank"]
+__all__ = [
+    "EmpiricalModel",
+    "MarkovChain",
+    "MonteCarloModel",
+    "ReturnDistribution",
+    "StateMeasures",
+    "Trajectories",
+    "__version__",
+    "rank",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:

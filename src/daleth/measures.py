@@ -60,7 +60,7 @@ class StateMeasures(eqx.Module):
         return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
 
     def returns(self, reward: Reward | Sequence[Reward], gamma: Real) -> ReturnDistribution:
-        r"""The return distribution of a reward (equation 5 of the paper), with no learning.
+        r"""The return distribution of a reward (equation 4 of the paper), with no learning.
 
         $$ G_i = (1-\gamma)^{-1} \sum_k w_{ik}\, r(y_{ik}) $$
 

@@ -14,13 +14,16 @@ class TargetWeights(eqx.Module):
         bootstrap_index: the step of the window at which the model is asked.
     """
 
-    direct: Float[Array, "n+1"]
+    direct: Float[Array, "frames"]
     bootstrap: Float[Array, ""]
     bootstrap_index: Int[Array, ""]
 
 
 def target_weights(
-    length: Int[Array, ""], terminated: Bool[Array, ""], num_steps: int, gamma: float
+    length: Int[Array, ""],
+    terminated: Bool[Array, ""],
+    num_steps: int,
+    gamma: float | Float[Array, ""],
 ) -> TargetWeights:
     r"""The weights of one window with `K = length` real steps, `K <= n = num_steps`.
 

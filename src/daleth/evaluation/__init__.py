@@ -15,6 +15,7 @@ from daleth.evaluation.scores import (
     squared_cramer_to_sample,
     wasserstein,
 )
+from daleth.evaluation.truth import true_returns
 
 __all__ = [
     "Calibration",
@@ -30,5 +31,6 @@ __all__ = [
     "skill",
     "squared_cramer",
     "squared_cramer_to_sample",
+    "true_returns",
     "wasserstein",
 ]

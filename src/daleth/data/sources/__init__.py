@@ -1,0 +1,1 @@
+"""Where trajectories come from; each is reached through a method of `Trajectories`."""

@@ -1,0 +1,8 @@
+"""Models: anything that maps a source state to state measures, behind one call."""
+
+from daleth.models.base import Model
+from daleth.models.empirical import EmpiricalModel
+from daleth.models.gymnasium import GymnasiumModel
+from daleth.models.monte_carlo import MonteCarloModel
+
+__all__ = ["EmpiricalModel", "GymnasiumModel", "Model", "MonteCarloModel"]

@@ -1,0 +1,91 @@
+"""One contract for every model: shapes, weights, keys, compilation, batches."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from daleth.data import Trajectories
+from daleth.envs import Corridor
+from daleth.models import EmpiricalModel, GymnasiumModel, MonteCarloModel
+from daleth.policies import policy
+
+GAMMA, NUM_ATOMS = 0.7, 6
+SOURCES = jnp.array([[1.0], [2.0], [3.0]])
+
+
+def empirical():
+    env, walk = Corridor(5), policy("corridor/uniform")
+    data = Trajectories.from_environment(env, walk, 400, jax.random.key(1))
+    return EmpiricalModel(data, GAMMA, NUM_ATOMS)
+
+
+def gymnasium():
+    from daleth.envs.gym import GymEnv
+
+    walk = policy("corridor/uniform")
+    return GymnasiumModel(GymEnv(Corridor(5)), walk, GAMMA, NUM_ATOMS, tolerance=0.05)
+
+
+def monte_carlo():
+    return MonteCarloModel(Corridor(5), policy("corridor/uniform"), GAMMA, NUM_ATOMS)
+
+
+COMPILED = {"empirical": empirical, "monte carlo": monte_carlo}
+MODELS = {**COMPILED, "gymnasium": gymnasium}
+
+
+@pytest.fixture(params=MODELS.values(), ids=list(MODELS), scope="module")
+def model(request):
+    return request.param()
+
+
+def reward(states):
+    return states[..., 0] ** 2
+
+
+def test_shapes_and_weights(model, key):
+    measures = model.atoms(SOURCES[0], key)
+    assert measures.num_atoms == NUM_ATOMS
+    assert measures.batch_shape == ()
+    assert measures.points.shape[-1] == model.state_dim == 1
+    np.testing.assert_allclose(measures.point_weights.sum(-1), 1, rtol=1e-5)
+    np.testing.assert_allclose(measures.atom_weights.sum(-1), 1, rtol=1e-5)
+    assert bool((measures.point_weights >= 0).all())
+
+
+def test_same_key_same_answer(model, key):
+    one, two = (model.returns(reward, SOURCES[0], key=key).atoms for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_batch_equals_loop(model, key):
+    keys = jax.random.split(key, 3)
+    together = model.batch_atoms(SOURCES, keys)
+    for index in range(3):
+        alone = model.atoms(SOURCES[index], keys[index])
+        np.testing.assert_allclose(together[index].points, alone.points, rtol=1e-5)
+        np.testing.assert_allclose(together[index].point_weights, alone.point_weights, rtol=1e-5)
+
+
+def test_returns_of_many_rewards_and_sources(model, key):
+    rewards = [reward, lambda x: -x[..., 0]]
+    grid = SOURCES.reshape(3, 1, 1)
+    returns = model.returns(rewards, grid, key=key)
+    assert returns.batch_shape == (2, 3, 1)
+    one = model.returns(reward, SOURCES, key=key)
+    np.testing.assert_allclose(returns[0, :, 0].atoms, one.atoms, rtol=1e-5)
+
+
+def test_mean_reward_of_a_constant_is_the_constant(model):
+    returns = model.returns(lambda x: jnp.full(x.shape[:-1], 3.0), SOURCES)
+    np.testing.assert_allclose(returns.atoms, 3 / (1 - GAMMA), rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", COMPILED.values(), ids=list(COMPILED))
+def test_jit_equals_no_jit(make, key):
+    model = make()
+    compiled = jax.jit(lambda m, x, k: m.atoms(x, k))(model, SOURCES[1], key)
+    plain = model.atoms(SOURCES[1], key)
+    np.testing.assert_allclose(compiled.points, plain.points, rtol=1e-5)
+    np.testing.assert_allclose(compiled.point_weights, plain.point_weights, rtol=1e-5)

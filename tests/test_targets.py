@@ -1,0 +1,71 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daleth.targets import target_weights
+
+# By hand, for n = 3 and gamma = 1/2: (length, terminated, direct masses, bootstrap mass).
+TABLE = [
+    (3, False, [1 / 2, 1 / 4, 1 / 8, 0], 1 / 8),
+    (3, True, [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0),
+    (2, False, [1 / 2, 1 / 4, 0, 0], 1 / 4),
+    (2, True, [1 / 2, 1 / 4, 1 / 4, 0], 0),
+    (1, True, [1 / 2, 1 / 2, 0, 0], 0),
+    (0, True, [1, 0, 0, 0], 0),
+]
+
+batched = jax.jit(jax.vmap(target_weights, (0, 0, None, 0)), static_argnums=2)
+
+
+@pytest.mark.parametrize(("length", "terminated", "direct", "bootstrap"), TABLE)
+def test_weights_worked_by_hand(length, terminated, direct, bootstrap):
+    weights = target_weights(jnp.array(length), jnp.array(terminated), 3, 0.5)
+    assert weights.direct.tolist() == direct
+    assert weights.bootstrap.item() == bootstrap
+    assert weights.bootstrap_index.item() == length
+
+
+def test_batched_and_compiled_is_the_same():
+    lengths, terminated, direct, bootstrap = (
+        jnp.array(column) for column in zip(*TABLE, strict=True)
+    )
+    weights = batched(lengths, terminated, 3, jnp.full(len(TABLE), 0.5))
+    np.testing.assert_array_equal(weights.direct, direct)
+    np.testing.assert_array_equal(weights.bootstrap, bootstrap)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 50), st.booleans(), st.floats(0, 0.999)), min_size=8, max_size=8
+    )
+)
+def test_weights_are_a_probability_in_every_case(cases):
+    lengths, terminated, gammas = (np.array(column) for column in zip(*cases, strict=True))
+    weights = batched(lengths, terminated, 50, gammas.astype(np.float32))
+    weights = jax.tree.map(np.asarray, weights)
+    assert (weights.direct >= 0).all()
+    assert (weights.bootstrap >= 0).all()
+    total = weights.direct.sum(axis=1) + weights.bootstrap
+    np.testing.assert_allclose(total, 1, atol=3e-6)
+    # No mass lies behind the last real step.
+    behind = np.arange(51) > lengths[:, None]
+    assert not weights.direct[behind].any()
+
+
+def test_without_a_future_all_mass_is_on_the_first_state():
+    weights = target_weights(jnp.array(4), jnp.array(False), 4, 0.0)
+    assert weights.direct.tolist() == [1, 0, 0, 0, 0]
+    assert weights.bootstrap.item() == 0
+
+
+def test_a_bootstrap_that_is_exact_reproduces_the_longer_target():
+    # In the chain 0, 1, 2, ... the measure at x_2 is itself a target from x_2.
+    long = target_weights(jnp.array(5), jnp.array(True), 5, 0.9)
+    short = target_weights(jnp.array(2), jnp.array(False), 5, 0.9)
+    inner = target_weights(jnp.array(3), jnp.array(True), 5, 0.9)
+    composed = short.direct + short.bootstrap * jnp.roll(inner.direct, 2)
+    np.testing.assert_allclose(composed, long.direct, rtol=1e-6)
