@@ -1,6 +1,7 @@
 """Return distributions: an immutable value object that answers every question about risk."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -115,9 +116,8 @@ class ReturnDistribution(eqx.Module):
         if not _checks.is_traced(level):
             level = _checks.tail_levels(level)
         levels, side = jnp.asarray(level), self._towards(tail)
-        each = [risk.cvar(side.atoms, side.weights, one) for one in jnp.ravel(levels)]
-        stacked = jnp.stack(each, axis=-1).reshape(self.batch_shape + levels.shape)
-        return _sign(tail) * stacked
+        found = risk.cvar(side.atoms, side.weights, jnp.ravel(levels))
+        return _sign(tail) * found.reshape(self.batch_shape + levels.shape)
 
     def entropic_risk(self, aversion: Real) -> Float[Array, "*batch"]:
         r"""$-\beta^{-1} \log E\, e^{-\beta G}$: averse to risk for $\beta > 0$, the mean at 0."""
@@ -158,8 +158,7 @@ class ReturnDistribution(eqx.Module):
         """
         if order not in (1, 2):
             raise ValueError(f"order must be 1 or 2, got {order!r}")
-        check = jnp.vectorize(_dominates, excluded=(4,), signature="(m),(m),(n),(n)->()")
-        return check(self.atoms, self.weights, other.atoms, other.weights, order)
+        return _dominates(self.atoms, self.weights, other.atoms, other.weights, order)
 
     # Other forms.
 
@@ -167,8 +166,7 @@ class ReturnDistribution(eqx.Module):
         """Independent draws, `[*batch, num_samples]`."""
         num_samples = _checks.count("num_samples", num_samples)
         uniform = jax.random.uniform(key, (*self.batch_shape, num_samples), minval=1e-7)
-        pick = jnp.vectorize(risk.quantile, signature="(m),(m),(n)->(n)")
-        return pick(self.atoms, self.weights, uniform)
+        return _pick(self.atoms, self.weights, uniform)
 
     def mid_quantiles(self, num_atoms: Count) -> "ReturnDistribution":
         r"""The best `num_atoms` equal atoms, the quantiles at $(2i - 1) / 2m$.
@@ -232,6 +230,11 @@ def _sign(tail: Tail) -> int:
     return 1 if tail == "lower" else -1
 
 
+_pick = jax.jit(jnp.vectorize(risk.quantile, signature="(m),(m),(n)->(n)"))
+
+
+@partial(jax.jit, static_argnums=4)
+@partial(jnp.vectorize, excluded=(4,), signature="(m),(m),(n),(n)->()")
 def _dominates(atoms, weights, other_atoms, other_weights, order: int):
     knots = jnp.sort(jnp.concatenate([atoms, other_atoms]))
     mine = risk.cdf(atoms, weights, knots)

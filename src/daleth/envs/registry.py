@@ -76,7 +76,7 @@ def environment(name: str, **settings: Any) -> Environment:
 
     Example:
         >>> print(environment("pendulum", max_start_speed=8.0))
-        Pendulum(max_start_speed=8.0, action_noise=0.0)
+        Pendulum(max_start_speed=8.0)
     """
     return _world(name).make(**settings)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -19,6 +20,7 @@ from daleth.returns import ReturnDistribution
 Distance = Callable[[ReturnDistribution, ReturnDistribution], Array]
 
 
+@jax.jit
 def squared_cramer(
     predicted: ReturnDistribution, truth: ReturnDistribution
 ) -> Float[Array, "*batch"]:
@@ -45,6 +47,7 @@ def squared_cramer_to_sample(
     return squared_cramer(predicted, sample) - excess
 
 
+@jax.jit
 def wasserstein(predicted: ReturnDistribution, truth: ReturnDistribution) -> Float[Array, "*batch"]:
     r"""1-Wasserstein distance $\int |F - \hat F|$."""
     differences, widths = _cdf_differences(predicted, truth)
@@ -63,6 +66,7 @@ def cvar_error(
     return jnp.abs(predicted.cvar(level) - truth.cvar(level))
 
 
+@jax.jit
 def mean_absolute_difference(distribution: ReturnDistribution) -> Float[Array, "*batch"]:
     r"""$E|G - G'| = 2 \int F (1 - F)$ for two independent returns of one law."""
     atoms, cumulative = risk.sort_atoms(distribution.atoms, distribution.weights)
