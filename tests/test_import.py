@@ -7,10 +7,18 @@ import pytest
 
 import daleth
 
-OPTIONAL = set(
-    "gymnasium matplotlib minari orbax ot ray sbx seaborn stable_baselines3 starlette tensorboard "
-    "torch uvicorn wandb".split()
-)
+OPTIONAL = {
+    "gymnasium",
+    "matplotlib",
+    "minari",
+    "orbax",
+    "ot",
+    "ray",
+    "sbx",
+    "seaborn",
+    "starlette",
+}
+OPTIONAL |= {"stable_baselines3", "tensorboard", "torch", "uvicorn", "wandb"}
 HEAVY = {"equinox", "jax", "numpy", "optax", "rich", "scipy", "tyro"}
 
 CORE = "import daleth; [getattr(daleth, name) for name in daleth.__all__]"
