@@ -63,7 +63,7 @@ CASES = {
     ),
     "weights shape": (
         lambda: ReturnDistribution([0, 1, 2], [0.5, 0.5]),
-        "weights must have the shape of the atoms, (3,), got (2,)",
+        "weights must have shape (3,), got (2,)",
     ),
     "weights string": (
         lambda: ReturnDistribution([0, 1], "equal"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daleth.targets import target_weights
+from daleth.targets import horizon, target_weights
 
 # By hand, for n = 3 and gamma = 1/2: (length, terminated, direct masses, bootstrap mass).
 TABLE = [
@@ -69,3 +69,12 @@ def test_a_bootstrap_that_is_exact_reproduces_the_longer_target():
     inner = target_weights(jnp.array(3), jnp.array(True), 5, 0.9)
     composed = short.direct + short.bootstrap * jnp.roll(inner.direct, 2)
     np.testing.assert_allclose(composed, long.direct, rtol=1e-6)
+
+
+def test_horizon():
+    assert horizon(0.5, 0.25) == 2
+    assert horizon(0.5, 0.24) == 3
+    assert horizon(0.0) == 1
+    assert 0.95 ** horizon(0.95) <= 1e-6 < 0.95 ** (horizon(0.95) - 1)
+    with pytest.raises(ValueError, match="tolerance must lie in"):
+        horizon(0.9, 0.0)

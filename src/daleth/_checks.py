@@ -6,7 +6,9 @@ Values that are being traced by JAX have no numbers to look at: they pass throug
 import numbers
 from collections.abc import Iterable
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.core import Tracer
 
 
@@ -56,6 +58,18 @@ def probabilities(name: str, value: object, *, rank: int | None = None) -> np.nd
         where = f" in row {row[0] if len(row) == 1 else row}" if row else ""
         raise ValueError(f"{name} must sum to 1, got {sums[row]:.6g}{where}")
     return array
+
+
+def weights(name: str, value: object, shape: tuple[int, ...]) -> Array:
+    """Probabilities on the last axis of `shape`: equal ones for None, one vector for all rows."""
+    if value is None:
+        return jnp.full(shape, 1 / shape[-1])
+    if not is_traced(value):
+        value = probabilities(name, value)
+    array = jnp.asarray(value)
+    if array.shape not in (shape, shape[-1:]):
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return jnp.broadcast_to(array, shape)
 
 
 def number(name: str, value: object) -> float:

@@ -42,8 +42,8 @@ class StateMeasures(eqx.Module):
     ):
         self.points = _as_points(points)
         shape = self.points.shape
-        self.point_weights = _as_weights("point_weights", point_weights, shape[:-1])
-        self.atom_weights = _as_weights("atom_weights", atom_weights, shape[:-2])
+        self.point_weights = _checks.weights("point_weights", point_weights, shape[:-1])
+        self.atom_weights = _checks.weights("atom_weights", atom_weights, shape[:-2])
 
     @property
     def num_atoms(self) -> int:
@@ -106,15 +106,4 @@ def _as_points(points: ArrayLike) -> Array:
     array = jnp.asarray(points)
     if array.ndim < 3:
         raise ValueError(f"points must have shape [..., m, k, d], got shape {array.shape}")
-    return array
-
-
-def _as_weights(name: str, weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
-    if weights is None:
-        return jnp.full(shape, 1 / shape[-1])
-    if not _checks.is_traced(weights):
-        weights = _checks.probabilities(name, weights)
-    array = jnp.asarray(weights)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape} like the points, got {array.shape}")
     return array

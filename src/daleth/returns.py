@@ -44,17 +44,7 @@ class ReturnDistribution(eqx.Module):
         self.atoms = jnp.asarray(atoms)
         if self.atoms.ndim == 0:
             raise ValueError("atoms must be a vector [m] or a batch of them, got one number")
-        if weights is None:
-            self.weights = jnp.full(self.atoms.shape, 1 / self.num_atoms)
-            return
-        if not _checks.is_traced(weights):
-            weights = _checks.probabilities("weights", weights)
-        weights = jnp.asarray(weights)
-        if weights.shape not in (self.atoms.shape, self.atoms.shape[-1:]):
-            raise ValueError(
-                f"weights must have the shape of the atoms, {self.atoms.shape}, got {weights.shape}"
-            )
-        self.weights = jnp.broadcast_to(weights, self.atoms.shape)
+        self.weights = _checks.weights("weights", weights, self.atoms.shape)
 
     @property
     def num_atoms(self) -> int:

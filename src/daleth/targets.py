@@ -1,8 +1,13 @@
 """Weights of the n-step bootstrapped target, for every way in which a window can end."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+
+from daleth import _checks
+from daleth._typing import Real
 
 
 class TargetWeights(eqx.Module):
@@ -52,3 +57,16 @@ def target_weights(
     absorbed = jnp.where((step == length) & terminated, remaining, 0)
     bootstrap = jnp.where(terminated, 0, remaining)
     return TargetWeights(occupied + absorbed, bootstrap, length)
+
+
+def horizon(gamma: Real, tolerance: Real = 1e-6) -> int:
+    r"""The smallest $T \ge 1$ with $\gamma^T \le$ `tolerance`.
+
+    Example:
+        >>> horizon(0.95)
+        270
+    """
+    gamma, tolerance = _checks.discount(gamma), _checks.number("tolerance", tolerance)
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance must lie in (0, 1), got {tolerance:g}")
+    return 1 if gamma == 0 else max(1, math.ceil(math.log(tolerance) / math.log(gamma)))

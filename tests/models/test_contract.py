@@ -7,7 +7,7 @@ import pytest
 
 from daleth.data import Trajectories
 from daleth.envs import Corridor
-from daleth.models import EmpiricalModel, GymnasiumModel, MonteCarloModel
+from daleth.models import DiracAtMean, EmpiricalModel, GymnasiumModel, MonteCarloModel
 from daleth.policies import policy
 
 GAMMA, NUM_ATOMS = 0.7, 6
@@ -31,7 +31,11 @@ def monte_carlo():
     return MonteCarloModel(Corridor(5), policy("corridor/uniform"), GAMMA, NUM_ATOMS)
 
 
-COMPILED = {"empirical": empirical, "monte carlo": monte_carlo}
+def dirac_at_mean():
+    return DiracAtMean(monte_carlo())
+
+
+COMPILED = {"dirac": dirac_at_mean, "empirical": empirical, "monte carlo": monte_carlo}
 MODELS = {**COMPILED, "gymnasium": gymnasium}
 
 
@@ -46,7 +50,7 @@ def reward(states):
 
 def test_shapes_and_weights(model, key):
     measures = model.atoms(SOURCES[0], key)
-    assert measures.num_atoms == NUM_ATOMS
+    assert measures.num_atoms == (1 if isinstance(model, DiracAtMean) else NUM_ATOMS)
     assert measures.batch_shape == ()
     assert measures.points.shape[-1] == model.state_dim == 1
     np.testing.assert_allclose(measures.point_weights.sum(-1), 1, rtol=1e-5)

@@ -7,8 +7,7 @@ import pytest
 
 from daleth.data import Trajectories
 from daleth.envs import Corridor
-from daleth.models import EmpiricalModel, MonteCarloModel
-from daleth.models.monte_carlo import horizon
+from daleth.models import DiracAtMean, EmpiricalModel, MonteCarloModel
 from daleth.policies import policy
 from daleth.tabular import MarkovChain, return_laws
 
@@ -42,15 +41,6 @@ def close_to_law(returns, law, num_draws):
     error = 4 * np.sqrt(0.25 / num_draws)
     found = np.asarray(returns.cdf(values))
     return bool(((found >= lower - error) & (found <= upper + error)).all())
-
-
-def test_horizon():
-    assert horizon(0.5, 0.25) == 2
-    assert horizon(0.5, 0.24) == 3
-    assert horizon(0.0) == 1
-    assert 0.95 ** horizon(0.95) <= 1e-6 < 0.95 ** (horizon(0.95) - 1)
-    with pytest.raises(ValueError, match="tolerance must lie in"):
-        horizon(0.9, 0.0)
 
 
 def test_monte_carlo_has_the_exact_law(exact, key):
@@ -114,3 +104,11 @@ def test_source_of_the_wrong_length(data):
         model.returns(reward, [0.0, 1.0])
     with pytest.raises(ValueError, match="source_state must be finite"):
         model.returns(reward, [float("nan")])
+
+
+def test_dirac_at_mean_is_the_mean_of_its_model(data):
+    model = EmpiricalModel(data, GAMMA, num_atoms=20)
+    returns = model.returns(reward, SOURCES)
+    dirac = DiracAtMean(model).returns(reward, SOURCES)
+    assert dirac.num_atoms == 1
+    np.testing.assert_allclose(dirac.atoms[:, 0], returns.mean(), rtol=1e-5)

@@ -11,8 +11,7 @@ from daleth._typing import Count, Real
 from daleth.data import Normalisation, Trajectories
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
-from daleth.models.monte_carlo import horizon
-from daleth.targets import target_weights
+from daleth.targets import horizon, target_weights
 
 
 class EmpiricalModel(Model):

@@ -16,8 +16,7 @@ from daleth._progress import track
 from daleth._typing import Count, Real
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
-from daleth.models.monte_carlo import horizon
-from daleth.targets import target_weights
+from daleth.targets import horizon, target_weights
 
 SetState = Callable[[Any, np.ndarray], Any]
 

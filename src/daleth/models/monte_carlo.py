@@ -1,6 +1,5 @@
 """Monte Carlo in a simulator, answering the same call as every learned model."""
 
-import math
 from functools import partial
 
 import equinox as eqx
@@ -15,20 +14,7 @@ from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.policies.base import Policy
 from daleth.policies.rollout import rollout
-from daleth.targets import target_weights
-
-
-def horizon(gamma: Real, tolerance: Real = 1e-6) -> int:
-    r"""The smallest $T \ge 1$ with $\gamma^T \le$ `tolerance`.
-
-    Example:
-        >>> horizon(0.95)
-        270
-    """
-    gamma, tolerance = _checks.discount(gamma), _checks.number("tolerance", tolerance)
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie in (0, 1), got {tolerance:g}")
-    return 1 if gamma == 0 else max(1, math.ceil(math.log(tolerance) / math.log(gamma)))
+from daleth.targets import horizon, target_weights
 
 
 class MonteCarloModel(Model):
@@ -71,4 +57,4 @@ class MonteCarloModel(Model):
         # Beyond the horizon the last state stands for the rest, as if it were absorbing.
         ended = jnp.array(True)
         weights = target_weights(jnp.array(self.num_steps), ended, self.num_steps, self.gamma)
-        return StateMeasures(states, jnp.broadcast_to(weights.direct, states.shape[:-1]))
+        return StateMeasures(states, weights.direct)

@@ -1,16 +1,12 @@
 """Checks that the tabular modules share: states are indices, rewards are vectors over states."""
 
 import operator
-from typing import SupportsIndex, TypeAlias
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Float64
-from numpy.typing import ArrayLike
 
 from daleth import _checks
-
-Numbers: TypeAlias = ArrayLike | float | int
-"""One number or an array of them; a checker that runs takes NumPy's `complex` by its word."""
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from daleth import _checks
-from daleth.tabular._inputs import Numbers
+from daleth._typing import ArrayLike
 from daleth.tabular.chain import MarkovChain
 from daleth.tabular.dsm import ParticleDSM
 from daleth.tabular.metrics import supremal_wasserstein
 from daleth.tabular.projection import merge, merge_particles, project
+from daleth.targets import horizon
 
 
 def bellman(chain: MarkovChain, dsm: ParticleDSM) -> ParticleDSM:
@@ -81,13 +82,11 @@ def dynamic_programming(
          [0.5 0.5 0. ]] [0.5 0.5]
     """
     num_particles = _checks.count("num_particles", num_particles)
-    tolerance = _checks.number("tolerance", tolerance)
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie in (0, 1), got {tolerance:g}")
+    num_sweeps = horizon(chain.gamma, tolerance)
     if start is None:
         start = ParticleDSM(chain.successor_measure()[:, None], chain.gamma)
     current = start
-    for _ in range(_num_sweeps(chain.gamma, tolerance)):
+    for _ in range(num_sweeps):
         previous, current = current, project(bellman(chain, current), num_particles)
         if _largest_move(previous, current) < tolerance * (1 - chain.gamma):
             break
@@ -95,7 +94,7 @@ def dynamic_programming(
 
 
 def bellman_residual(
-    chain: MarkovChain, dsm: ParticleDSM, ground_metric: Numbers | None = None
+    chain: MarkovChain, dsm: ParticleDSM, ground_metric: ArrayLike | None = None
 ) -> float:
     r"""How far a DSM is from solving its Bellman equation, $\bar W(\daleth, T\daleth)$.
 
@@ -116,10 +115,6 @@ def _check_fits(chain: MarkovChain, dsm: ParticleDSM) -> None:
         )
     if dsm.gamma != chain.gamma:
         raise ValueError(f"dsm must have the chain's gamma = {chain.gamma:g}, got {dsm.gamma:g}")
-
-
-def _num_sweeps(gamma: float, tolerance: float) -> int:
-    return 1 if gamma <= tolerance else math.ceil(math.log(tolerance) / math.log(gamma))
 
 
 def _largest_move(before: ParticleDSM, after: ParticleDSM) -> float:

@@ -5,7 +5,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from daleth import _checks
-from daleth.tabular._inputs import Numbers, frozen_probabilities
+from daleth._typing import ArrayLike
+from daleth.tabular._inputs import frozen_probabilities
 
 # How far below 0 a recovered probability may lie: rounding of a Ψ that was stored in float32.
 _RECOVERY_TOLERANCE = 1e-5
@@ -28,7 +29,7 @@ class MarkovChain(eqx.Module):
     P: Float64[np.ndarray, "n n"]
     gamma: float = eqx.field(static=True)
 
-    def __init__(self, P: Numbers, gamma: Numbers):
+    def __init__(self, P: ArrayLike, gamma: ArrayLike):
         matrix = _checks.finite("P", P, rank=2)
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"P must be square, got shape {matrix.shape}")
@@ -53,7 +54,7 @@ class MarkovChain(eqx.Module):
         return np.linalg.solve(identity - self.gamma * self.P, (1 - self.gamma) * identity)
 
     @classmethod
-    def from_successor_measure(cls, psi: Numbers, gamma: Numbers) -> "MarkovChain":
+    def from_successor_measure(cls, psi: ArrayLike, gamma: ArrayLike) -> "MarkovChain":
         r"""The chain that has a given successor measure (appendix F of the paper).
 
         $$ P = \gamma^{-1} (I - (1-\gamma) \Psi^{-1}) $$

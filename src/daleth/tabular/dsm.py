@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Float64
 
 from daleth import _checks
+from daleth._typing import ArrayLike
 from daleth.measures import StateMeasures
 from daleth.returns import ReturnDistribution
-from daleth.tabular._inputs import Numbers, frozen_probabilities, reward_vectors, state_index
+from daleth.tabular._inputs import frozen_probabilities, reward_vectors, state_index
 
 
 class ParticleDSM(eqx.Module):
@@ -39,9 +40,9 @@ class ParticleDSM(eqx.Module):
 
     def __init__(
         self,
-        occupancies: Sequence[Numbers] | np.ndarray,
-        gamma: Numbers,
-        weights: Sequence[Numbers] | np.ndarray | None = None,
+        occupancies: Sequence[ArrayLike] | np.ndarray,
+        gamma: ArrayLike,
+        weights: Sequence[ArrayLike] | np.ndarray | None = None,
     ):
         num_states = len(occupancies)
         if num_states == 0:
@@ -72,7 +73,7 @@ class ParticleDSM(eqx.Module):
         """The number `m_x` of particles of each state."""
         return tuple(len(weights) for weights in self.weights)
 
-    def measures(self, source_state: object, points: Numbers | None = None) -> StateMeasures:
+    def measures(self, source_state: object, points: ArrayLike | None = None) -> StateMeasures:
         """The occupancies of one state as weighted points, on which rewards are functions.
 
         Args:
@@ -97,7 +98,7 @@ class ParticleDSM(eqx.Module):
         repeated = np.broadcast_to(places, (len(occupancies), *places.shape))
         return StateMeasures(repeated, occupancies, self.weights[state])
 
-    def returns(self, reward: Numbers, source_state: object) -> ReturnDistribution:
+    def returns(self, reward: ArrayLike, source_state: object) -> ReturnDistribution:
         r"""The return distribution of a reward vector (equation 4 of the paper).
 
         $$ G_i = (1-\gamma)^{-1} \sum_y \theta_i(y)\, r(y) $$

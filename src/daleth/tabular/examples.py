@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from daleth import _checks
-from daleth.tabular._inputs import Numbers
+from daleth._typing import ArrayLike
 from daleth.tabular.chain import MarkovChain
 
 
@@ -47,7 +47,7 @@ class TMaze:
     reward: Float64[np.ndarray, "n"]
 
 
-def t_maze(gamma: Numbers = 0.9, stem: int = 4, arm: int = 3) -> TMaze:
+def t_maze(gamma: ArrayLike = 0.9, stem: int = 4, arm: int = 3) -> TMaze:
     r"""Up the stem to the fork, then back, right or left with probability 1/6, 1/2, 1/3.
 
     The walk goes to the end of the way it took and stays there. From the start there are three

@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float64
 
 from daleth import _checks
+from daleth._typing import ArrayLike
 from daleth.returns import ReturnDistribution
-from daleth.tabular._inputs import Numbers, reward_vector, state_index
+from daleth.tabular._inputs import reward_vector, state_index
 from daleth.tabular.chain import MarkovChain
 from daleth.tabular.characteristic import characteristic_function
 from daleth.tabular.moments import expected_returns, return_bounds, return_variances
@@ -61,23 +62,23 @@ class ReturnLaw(eqx.Module):
         """The variance of the return, exactly."""
         return self.exact_variance
 
-    def cdf(self, value: Numbers) -> Floats:
+    def cdf(self, value: ArrayLike) -> Floats:
         r"""$P(G \le v)$ at the stated resolution, for a number or an array."""
         return np.interp(_checks.finite("value", value), self.knots, self.levels)
 
-    def cdf_bounds(self, value: Numbers) -> tuple[Floats, Floats]:
+    def cdf_bounds(self, value: ArrayLike) -> tuple[Floats, Floats]:
         r"""Two numbers between which $P(G \le v)$ lies for certain."""
         values = np.asarray(_checks.finite("value", value), dtype=np.float64)
         below = self.cdf(values - self.resolution) - self.error
         above = self.cdf(values + self.resolution) + self.error
         return np.maximum(below, 0), np.minimum(above, 1)
 
-    def quantile(self, level: Numbers) -> Floats:
+    def quantile(self, level: ArrayLike) -> Floats:
         r"""The smallest return $g$ with $P(G \le g) \ge u$, for a level $u$ in $[0, 1]$."""
         level = np.asarray(_checks.quantile_levels(level), dtype=np.float64)
         return np.clip(self._knot_quantile(level - self.error)[0], self.lower, self.upper)
 
-    def cvar(self, level: Numbers) -> Floats:
+    def cvar(self, level: ArrayLike) -> Floats:
         r"""The mean over the lower tail of mass `level`, $\alpha^{-1} \int_0^\alpha F^{-1}$."""
         level = np.asarray(_checks.tail_levels(level), dtype=np.float64)
         masses, middles = np.diff(self.levels), (self.knots[1:] + self.knots[:-1]) / 2
@@ -102,7 +103,7 @@ class ReturnLaw(eqx.Module):
 
 
 def return_law(
-    chain: MarkovChain, reward: Numbers, source_state: object, resolution: float | None = None
+    chain: MarkovChain, reward: ArrayLike, source_state: object, resolution: float | None = None
 ) -> ReturnLaw:
     r"""The exact law of the return from one state.
 
@@ -128,7 +129,7 @@ def return_law(
 
 
 def return_laws(
-    chain: MarkovChain, reward: Numbers, resolution: float | None = None
+    chain: MarkovChain, reward: ArrayLike, resolution: float | None = None
 ) -> tuple[ReturnLaw, ...]:
     """The exact laws of the return from every state, for hardly more than the cost of one."""
     return _laws(chain, reward, range(chain.num_states), resolution)

@@ -5,7 +5,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from daleth import _checks
-from daleth.tabular._inputs import Numbers, frozen_probabilities
+from daleth._typing import ArrayLike
+from daleth.tabular._inputs import frozen_probabilities
 from daleth.tabular.chain import MarkovChain
 
 
@@ -27,7 +28,7 @@ class TabularMDP(eqx.Module):
     P: Float64[np.ndarray, "n a n"]
     gamma: float = eqx.field(static=True)
 
-    def __init__(self, P: Numbers, gamma: Numbers):
+    def __init__(self, P: ArrayLike, gamma: ArrayLike):
         tensor = _checks.finite("P", P, rank=3)
         if tensor.shape[0] != tensor.shape[2]:
             raise ValueError(f"P must have shape [states, actions, states], got {tensor.shape}")
@@ -44,7 +45,7 @@ class TabularMDP(eqx.Module):
         """The number `a` of actions."""
         return self.P.shape[1]
 
-    def chain(self, policy: Numbers) -> MarkovChain:
+    def chain(self, policy: ArrayLike) -> MarkovChain:
         r"""The chain of a policy, $P^\pi(x' \mid x) = \sum_a \pi(a \mid x)\, p(x' \mid x, a)$.
 
         Args:

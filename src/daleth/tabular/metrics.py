@@ -6,12 +6,12 @@ from scipy.spatial.distance import cdist
 
 from daleth import _checks
 from daleth._optional import require
-from daleth.tabular._inputs import Numbers
+from daleth._typing import ArrayLike
 from daleth.tabular.dsm import ParticleDSM
 
 
 def supremal_wasserstein(
-    first: ParticleDSM, second: ParticleDSM, ground_metric: Numbers | None = None
+    first: ParticleDSM, second: ParticleDSM, ground_metric: ArrayLike | None = None
 ) -> float:
     r"""$\bar W$, in which the distributional Bellman operator contracts (proposition 3.6).
 
@@ -59,7 +59,7 @@ def occupancy_distances(
     return np.array(rows)
 
 
-def _metric(ground_metric: Numbers, num_states: int) -> np.ndarray:
+def _metric(ground_metric: ArrayLike, num_states: int) -> np.ndarray:
     metric = _checks.finite("ground_metric", ground_metric, rank=2).astype(np.float64)
     if metric.shape != (num_states, num_states):
         raise ValueError(

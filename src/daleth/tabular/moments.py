@@ -5,11 +5,12 @@ import math
 import numpy as np
 from jaxtyping import Float64
 
-from daleth.tabular._inputs import Numbers, reward_vector
+from daleth._typing import ArrayLike
+from daleth.tabular._inputs import reward_vector
 from daleth.tabular.chain import MarkovChain
 
 
-def expected_returns(chain: MarkovChain, reward: Numbers) -> Float64[np.ndarray, "n"]:
+def expected_returns(chain: MarkovChain, reward: ArrayLike) -> Float64[np.ndarray, "n"]:
     r"""The value function $V = (I - \gamma P)^{-1} r$ (equation 2 of the paper).
 
     Example:
@@ -21,7 +22,7 @@ def expected_returns(chain: MarkovChain, reward: Numbers) -> Float64[np.ndarray,
     return np.linalg.solve(np.eye(chain.num_states) - chain.gamma * chain.P, reward)
 
 
-def return_variances(chain: MarkovChain, reward: Numbers) -> Float64[np.ndarray, "n"]:
+def return_variances(chain: MarkovChain, reward: ArrayLike) -> Float64[np.ndarray, "n"]:
     r"""The variances of the return, $v = (I - \gamma^2 P)^{-1} \gamma^2 u$.
 
     Here $u(x) = \mathrm{Var}\, V(X')$ is the variance of the value of the next state: the law of
@@ -34,7 +35,7 @@ def return_variances(chain: MarkovChain, reward: Numbers) -> Float64[np.ndarray,
 
 
 def return_bounds(
-    chain: MarkovChain, reward: Numbers
+    chain: MarkovChain, reward: ArrayLike
 ) -> tuple[Float64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
     r"""The smallest and the largest return that can happen from each state.
 

@@ -1,7 +1,5 @@
 """The random occupancy measure: many realised occupancies at once."""
 
-import math
-
 import equinox as eqx
 import jax
 import numpy as np
@@ -11,6 +9,7 @@ from daleth import _checks
 from daleth.returns import ReturnDistribution
 from daleth.tabular._inputs import reward_vectors, state_index
 from daleth.tabular.chain import MarkovChain
+from daleth.targets import horizon
 
 # Trajectories walked side by side: few enough that a step stays in the processor's cache.
 _CHUNK = 1 << 14
@@ -77,21 +76,14 @@ def sample_occupancies(
     """
     source = state_index("source_state", source_state, chain.num_states)
     num_samples = _checks.count("num_samples", num_samples)
-    tolerance = _checks.number("tolerance", tolerance)
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie in (0, 1), got {tolerance:g}")
-    horizon = _horizon(chain.gamma, tolerance)
+    num_steps = horizon(chain.gamma, tolerance)
     generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     occupancies = np.zeros((num_samples, chain.num_states))
     table = _transition_table(chain.P)
     for start in range(0, num_samples, _CHUNK):
         rows = occupancies[start : start + _CHUNK]
-        _walk(rows, source, horizon, chain.gamma, table, generator)
-    return SampledOccupancies(occupancies, chain.gamma**horizon, chain.gamma)
-
-
-def _horizon(gamma: float, tolerance: float) -> int:
-    return 1 if gamma <= tolerance else math.ceil(math.log(tolerance) / math.log(gamma))
+        _walk(rows, source, num_steps, chain.gamma, table, generator)
+    return SampledOccupancies(occupancies, chain.gamma**num_steps, chain.gamma)
 
 
 def _transition_table(P: np.ndarray) -> np.ndarray:
@@ -107,16 +99,16 @@ def _transition_table(P: np.ndarray) -> np.ndarray:
     return (np.arange(num_states)[:, None] + np.minimum(cumulative, 1)).ravel()
 
 
-def _walk(rows, source, horizon, gamma, table, generator) -> None:
+def _walk(rows, source, num_steps, gamma, table, generator) -> None:
     """Adds the occupancies of independent trajectories into `rows` `[N, n]`."""
     num, num_states = rows.shape
     flat = rows.reshape(-1)
     row_starts = np.arange(num) * num_states
     states = np.full(num, source)
-    for step in range(horizon):
-        mass = (1 - gamma) * gamma**step if step < horizon - 1 else gamma**step
+    for step in range(num_steps):
+        mass = (1 - gamma) * gamma**step if step < num_steps - 1 else gamma**step
         flat[row_starts + states] += mass
-        if step < horizon - 1:
+        if step < num_steps - 1:
             # Below 1 by more than the rounding of a state index plus a uniform number.
             uniform = generator.random(num) * (1 - 1e-12)
             states = np.searchsorted(table, states + uniform, side="right") - num_states * states

@@ -30,8 +30,9 @@ def from_gymnasium(env: Any, policy: Callable, num_steps: Count, key: PRNGKeyArr
     Args:
         env: a `gymnasium.Env` or `gymnasium.vector.VectorEnv` whose observations are vectors
             or whole numbers.
-        policy: a policy; it is called step by step as it is, so pass `jax.jit(policy)` for one
-            written in JAX, and `daleth.policies.from_numpy(f)` for a function of the observation.
+        policy: a policy; it is called step by step as it is, so pass `equinox.filter_jit(policy)`
+            for one written in JAX, and `daleth.policies.from_numpy(f)` for a function of the
+            observation.
         num_steps: the number of transitions in total.
         key: seeds the environment and the policy.
 

@@ -1,0 +1,44 @@
+"""What every benchmark leaves behind: JSON with machine and versions, and a Markdown table."""
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks"
+_PACKAGES = ("daleth", "jax", "jaxlib", "equinox", "numpy", "gymnasium")
+
+
+def machine() -> dict[str, Any]:
+    """The processor, its cores, and the versions of what was measured."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in _PACKAGES},
+    }
+
+
+def record(name: str, title: str, rows: list[dict[str, Any]], note: str) -> None:
+    """Prints a table and writes it with its numbers to `docs/benchmarks/`."""
+    about = machine()
+    columns = list(rows[0])
+    lines = [f"# {title}", "", note, "", "| " + " | ".join(columns) + " |"]
+    lines.append("|" + "---|" * len(columns))
+    lines += ["| " + " | ".join(_cell(row[column]) for column in columns) + " |" for row in rows]
+    lines += ["", ", ".join(f"{key} {value}" for key, value in about.items()), ""]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.md").write_text("\n".join(lines))
+    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
+    print("\n".join(lines))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,26 @@
+"""The Dirac at the mean: all that a successor measure knows."""
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from daleth.measures import StateMeasures
+from daleth.models.base import Model
+
+
+class DiracAtMean(Model):
+    r"""One atom, the successor measure $\sum_i p_i \theta_i$ of another model.
+
+    Its return distributions are Diracs at that model's mean returns: the ceiling that every
+    distributional model must stay below.
+    """
+
+    model: Model
+    gamma: float = eqx.field(static=True)
+    state_dim: int = eqx.field(static=True)
+
+    def __init__(self, model: Model):
+        self.model, self.gamma, self.state_dim = model, model.gamma, model.state_dim
+
+    def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
+        """Points `[1, m k, d]`."""
+        return self.model.atoms(source_state, key).mean()
