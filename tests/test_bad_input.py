@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from daleth import ReturnDistribution, StateMeasures, rank
+from daleth.envs.windy import hopscotch
 from daleth.evaluation import Calibration, pit, squared_cramer_to_sample
 from daleth.ranking import criterion
 from daleth.rewards import reward_values
@@ -198,6 +199,39 @@ CASES = {
     "pit count": (
         lambda: pit(ReturnDistribution(np.zeros((3, 2))), [0.0], KEY),
         "observed must hold one return per prediction, (3,), got shape (1,)",
+    ),
+    "too large": (lambda: ReturnDistribution([1e39]), "atoms must not exceed 3.4e+38, got 1e+39"),
+    "one resample": (
+        lambda: rank({"a": G}, num_resamples=1),
+        "num_resamples must be 0 or at least 2, got 1",
+    ),
+    "one seed": (lambda: rank({"a": ReturnDistribution([[0.0]])}), "must have at least 2 seeds"),
+    "criterion nan": (
+        lambda: rank({"a": G}, by=lambda g: g.mean() * NAN),
+        "gave nan for candidate 'a'",
+    ),
+    "confidence word": (
+        lambda: rank({"a": G}, confidence="x"),
+        "confidence must be a real number, got 'x'",
+    ),
+    "dominates list": (lambda: G.dominates([1.0]), "other must be a ReturnDistribution, got [1.0]"),
+    "distortion nan": (lambda: G.distortion_risk(lambda u: u * NAN), "distortion must be finite"),
+    "distortion number": (
+        lambda: G.distortion_risk(lambda u: 0.5),
+        "distortion must give one number per level",
+    ),
+    "aversion huge": (lambda: G.entropic_risk(1e39), "aversion must lie within ±1e30"),
+    "band confidence": (
+        lambda: Calibration([0.5]).band(confidence=2),
+        "confidence must lie in (0, 1), got 2",
+    ),
+    "missing component": (
+        lambda: reward_values(lambda x: x[..., 7], STATES),
+        "reward must be a function of states with 2 components",
+    ),
+    "foreign reward": (
+        lambda: reward_values(hopscotch, jnp.zeros((4, 3))),
+        "states with 2 components, got shape",
     ),
     "pit range": (lambda: Calibration([0.2, 1.4]), "PIT values must lie in [0, 1]"),
 }

@@ -57,6 +57,20 @@ def test_import_costs_at_most_half_a_second_more_than_jax():
     assert min(float(run(code)) for _ in range(3)) <= 0.5
 
 
+def test_public_names_cost_at_most_twice_the_import_of_jax():
+    """A ratio within one process, because the machine may be busy."""
+    code = (
+        "import time; a = time.perf_counter(); import jax; b = time.perf_counter(); "
+        f"{CORE}; print((time.perf_counter() - b) / (b - a))"
+    )
+    assert min(float(run(code)) for _ in range(2)) <= 2
+
+
+def test_rooms_load_on_first_use():
+    assert daleth.tabular.MarkovChain is daleth.MarkovChain
+    assert daleth.evaluation.score is daleth.score
+
+
 def test_names_are_sorted_and_exist():
     assert sorted(daleth.__all__) == daleth.__all__
     assert dir(daleth) == sorted(daleth.__all__)

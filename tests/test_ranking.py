@@ -16,7 +16,7 @@ class FixedModel:
     distribution: ReturnDistribution
     gamma: float = 0.9
 
-    def returns(self, reward, source_state):
+    def returns(self, reward, source_state, *, key):
         return self.distribution
 
 
@@ -50,7 +50,7 @@ def test_criterion_of_a_name_is_the_method():
 def test_models_are_asked_for_their_returns():
     models = {"safe": FixedModel(SAFE), "bold": FixedModel(BOLD)}
     assert rank(models, reward=abs, source_state=[0.0]).best == ("bold",)
-    with pytest.raises(ValueError, match="needs reward= and source_state="):
+    with pytest.raises(ValueError, match="needs one reward= and one source_state="):
         rank(models)
     models["other"] = FixedModel(BOLD, gamma=0.5)
     with pytest.raises(ValueError, match="must share one gamma, got safe: 0.9"):
@@ -84,3 +84,22 @@ def test_bootstrap_error_is_the_error_of_the_mean(key):
     expected = float(rollouts.std()) / 20
     assert ranking.rows[0].standard_error == pytest.approx(expected, rel=0.15)
     assert ranking.to_dict()["rows"][0]["name"] == "a"
+
+
+def test_the_same_law_in_another_order_ties():
+    atoms = np.random.default_rng(3).gumbel(10, 20, size=301)
+    shuffled = np.random.default_rng(4).permutation(atoms)
+    ranking = rank({"a": ReturnDistribution(atoms), "b": ReturnDistribution(shuffled)})
+    assert ranking.best == ("a", "b") or ranking.best == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reward": abs, "source_state": [[0.0], [1.0]]}, "one source_state="),
+        ({"reward": [abs], "source_state": [0.0]}, "one reward="),
+    ],
+)
+def test_models_are_ranked_at_one_state_for_one_reward(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        rank({"a": FixedModel(SAFE)}, **arguments)

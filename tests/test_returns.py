@@ -2,6 +2,7 @@
 
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -67,9 +68,34 @@ def test_repr_tells_the_law(g):
 def test_indexing_a_batch():
     batch = ReturnDistribution(jnp.arange(6.0).reshape(3, 2))
     np.testing.assert_array_equal(batch[1].atoms, [2, 3])
+    np.testing.assert_array_equal(batch[-1].atoms, [4, 5])
+    np.testing.assert_array_equal(batch[..., 0].atoms, [0, 1])
     assert batch[:2].batch_shape == (2,)
+    assert [float(g.mean()) for g in batch] == [0.5, 2.5, 4.5]
+    for wrong in (7, (0, 0)):
+        with pytest.raises(IndexError):
+            batch[wrong]
     with pytest.raises(IndexError, match="no batch axis"):
         batch[1][0]
+    with pytest.raises(TypeError, match="no batch axis"):
+        iter(batch[1])
+
+
+def test_weights_are_normalised_so_that_all_answers_agree():
+    g = ReturnDistribution([1e5, 1e5], [0.500009, 0.5])
+    assert g.mean() == g.cvar(1.0) == 1e5
+    assert g.std() == 0
+
+
+def test_a_rare_catastrophe_is_not_dominating():
+    rare = ReturnDistribution([-1e6, 0.0], [5e-7, 1 - 5e-7])
+    assert not bool(rare.dominates(ReturnDistribution([-10.0]), order=1))
+    assert not bool(rare.dominates(ReturnDistribution([-0.4]), order=2))
+
+
+def test_a_dirac_has_no_spread_and_a_gradient():
+    gradient = jax.grad(lambda x: ReturnDistribution(x).std())(jnp.ones(3))
+    np.testing.assert_array_equal(gradient, 0)
 
 
 def test_unused_atoms_are_not_in_the_support():

@@ -61,6 +61,11 @@ def test_entropic_risk_in_closed_form():
     assert g.entropic_risk(2.0) == pytest.approx(-np.log(np.cosh(2.0)) / 2, rel=1e-5)
     assert g.entropic_risk(-2.0) == pytest.approx(np.log(np.cosh(2.0)) / 2, rel=1e-5)
     assert g.entropic_risk(0.0) == 0.0
+    # Small aversions: the mean minus β/2 times the variance, to first order.
+    wide = ReturnDistribution([0.0, 1000.0, 3.0])
+    for aversion in (1e-6, 1e-7, 1e-8):
+        expected = float(wide.mean()) - aversion / 2 * 222001.56
+        assert wide.entropic_risk(aversion) == pytest.approx(expected, rel=1e-6)
     # Far tails neither overflow nor lose the answer: it tends to the smallest atom.
     assert ReturnDistribution([-900.0, 1000.0]).entropic_risk(50.0) == pytest.approx(-900, abs=0.1)
 

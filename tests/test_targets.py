@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daleth.targets import horizon, target_weights
+from daleth.targets import draw_offsets, horizon, sampled_target, target_weights
 
 # By hand, for n = 3 and gamma = 1/2: (length, terminated, direct masses, bootstrap mass).
 TABLE = [
@@ -78,3 +78,43 @@ def test_horizon():
     assert 0.95 ** horizon(0.95) <= 1e-6 < 0.95 ** (horizon(0.95) - 1)
     with pytest.raises(ValueError, match="tolerance must lie in"):
         horizon(0.9, 0.0)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.9])
+def test_offsets_are_geometric(key, gamma):
+    offsets = np.asarray(draw_offsets(key, (20_000,), gamma))
+    assert offsets.min() == 0
+    for k in range(4):
+        share, expected = (offsets == k).mean(), (1 - gamma) * gamma**k
+        assert share == pytest.approx(expected, abs=4 * (expected / 20_000) ** 0.5 + 1e-9)
+
+
+@pytest.mark.parametrize(("length", "terminated"), [(3, False), (2, False), (2, True), (3, True)])
+def test_sampled_targets_have_the_exact_weights(key, length, terminated):
+    """States are numbered and the model always answers -1, so shares are the masses."""
+    gamma, num = 0.6, 40_000
+    states = jnp.minimum(jnp.arange(4.0), length)[:, None]
+    offsets = draw_offsets(key, (num,), gamma)
+    drawn = sampled_target(
+        states, jnp.array(length), jnp.array(terminated), offsets, jnp.full((num, 1), -1.0)
+    )
+    weights = target_weights(jnp.array(length), jnp.array(terminated), 3, gamma)
+    for step in range(4):
+        share = float((drawn[:, 0] == step).mean())
+        assert share == pytest.approx(float(weights.direct[step]), abs=4 * 0.5 / num**0.5)
+    assert float((drawn == -1).mean()) == pytest.approx(float(weights.bootstrap), abs=0.01)
+
+
+@pytest.mark.parametrize("gamma", [0.99, 0.999, 0.9999])
+@pytest.mark.parametrize("terminated", [False, True])
+def test_weights_sum_to_one_near_gamma_one(gamma, terminated):
+    num_steps = horizon(gamma)
+    weights = target_weights(jnp.array(num_steps), jnp.array(terminated), num_steps, gamma)
+    total = np.asarray(weights.direct, np.float64).sum() + float(weights.bootstrap)
+    assert total == pytest.approx(1, abs=2e-6)
+
+
+def test_horizon_is_the_smallest():
+    for gamma in (0.1, 0.5, 0.9, 0.999):
+        steps = horizon(gamma)
+        assert gamma**steps <= 1e-6 < gamma ** (steps - 1)

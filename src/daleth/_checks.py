@@ -60,12 +60,24 @@ def probabilities(name: str, value: object, *, rank: int | None = None) -> np.nd
     return array
 
 
+def singles(name: str, value: object) -> Array:
+    """`value` as a JAX array of finite numbers, that also fit the precision of JAX."""
+    if is_traced(value):
+        return jnp.asarray(value)
+    array = finite(name, value)
+    largest = jnp.finfo(jnp.result_type(float)).max
+    if np.abs(array).max() > largest:
+        raise ValueError(f"{name} must not exceed {largest:.3g}, got {np.abs(array).max():.3g}")
+    return jnp.asarray(array)
+
+
 def weights(name: str, value: object, shape: tuple[int, ...]) -> Array:
     """Probabilities on the last axis of `shape`: equal ones for None, one vector for all rows."""
     if value is None:
         return jnp.full(shape, 1 / shape[-1])
     if not is_traced(value):
-        value = probabilities(name, value)
+        value = probabilities(name, value).astype(np.float64)
+        value = value / value.sum(axis=-1, keepdims=True)
     array = jnp.asarray(value)
     if array.shape not in (shape, shape[-1:]):
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
@@ -85,6 +97,14 @@ def discount(value: object) -> float:
     return gamma
 
 
+def fraction(name: str, value: object) -> float:
+    """`value` as one number strictly between 0 and 1."""
+    share = number(name, value)
+    if not 0 < share < 1:
+        raise ValueError(f"{name} must lie in (0, 1), got {share:g}")
+    return share
+
+
 def tail_levels(value: object) -> np.ndarray:
     """`value` as tail levels, each in (0, 1]."""
     return _within("level", value, "(0, 1]", lambda level: (level > 0) & (level <= 1))
@@ -102,6 +122,12 @@ def count(name: str, value: object, *, at_least: int = 1) -> int:
     if int(value) < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {value}")
     return int(value)
+
+
+def instance(name: str, value: object, kind: type, hint: str) -> None:
+    """Refuses a value of another class, with a hint at what would be right."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {hint}, got {type(value).__name__}")
 
 
 def one_of(name: str, value: object, options: Iterable[str]) -> str:

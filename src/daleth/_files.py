@@ -52,6 +52,8 @@ def atomic_write(path: str | os.PathLike) -> Iterator[BinaryIO]:
         ...     _ = file.write(b"all or nothing")
     """
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder, not the name of a file")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder of {str(path)!r} does not exist")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")

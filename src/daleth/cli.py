@@ -3,12 +3,15 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tyro.conf import Positional
 
 from daleth._version import __version__
+
+if TYPE_CHECKING:
+    from daleth.experiments._output import Claim
 
 
 def demo(out: Path = Path("demo")) -> None:
@@ -81,7 +84,10 @@ def main() -> None:
         sys.exit(2)
 
 
-def _report(claim: object, files: list[Path]) -> None:
+def _report(claim: "Claim", files: list[Path]) -> None:
+    """Says what came out; a claim that does not hold is exit code 1."""
     print(claim)
     for file in files:
         print(f"wrote {file}")
+    if not claim.held:
+        sys.exit(1)

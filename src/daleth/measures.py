@@ -1,13 +1,13 @@
 """State measures: weighted points, and the zero-shot map from a reward to its returns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from daleth import _checks
+from daleth import _batches, _checks
 from daleth._typing import ArrayLike, Real, Reward
 from daleth.returns import ReturnDistribution
 from daleth.rewards import reward_values
@@ -93,17 +93,17 @@ class StateMeasures(eqx.Module):
             self.points.reshape(*batch, 1, m * k, d), weights.reshape(*batch, 1, m * k)
         )
 
-    def __getitem__(self, index) -> "StateMeasures":
+    def __getitem__(self, index: Any) -> "StateMeasures":
         """Picks along the batch axes."""
-        if not self.batch_shape:
-            raise IndexError("these measures have no batch axis to index")
-        return jax.tree.map(lambda leaf: leaf[index], self)
+        return _batches.pick(self, self.batch_shape, index)
+
+    def __iter__(self) -> Iterator["StateMeasures"]:
+        """One element after another along the first batch axis."""
+        return _batches.iterate(self, self.batch_shape)
 
 
 def _as_points(points: ArrayLike) -> Array:
-    if not _checks.is_traced(points):
-        points = _checks.finite("points", points)
-    array = jnp.asarray(points)
+    array = _checks.singles("points", points)
     if array.ndim < 3:
         raise ValueError(f"points must have shape [..., m, k, d], got shape {array.shape}")
     return array

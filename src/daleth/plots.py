@@ -33,12 +33,12 @@ def return_distribution(
 
     Few distinct returns are drawn as probabilities; many as a density estimate over a rug.
     """
-    if distribution.batch_shape:
-        raise ValueError(f"draw one law at a time, got a batch {distribution.batch_shape}")
+    _check_single(distribution)
     ax = _axes(ax)
     atoms = np.asarray(distribution.atoms, float)
     weights = np.asarray(distribution.weights, float)
-    values, index = np.unique(atoms[weights > 0].round(6), return_inverse=True)
+    grain = 1e-6 * (np.ptp(atoms) or 1.0)  # returns that differ by less are one bar
+    values, index = np.unique(np.round(atoms[weights > 0] / grain) * grain, return_inverse=True)
     if len(values) <= _FEW:
         heights = np.bincount(index, weights[weights > 0])
         ax.vlines(values, 0, heights, color=color, lw=5, alpha=0.85, label=label)
@@ -61,6 +61,7 @@ def return_cdf(
     distribution: "ReturnDistribution", ax: "Axes | None" = None, **style: Any
 ) -> "Axes":
     """The cumulative distribution function as a step curve."""
+    _check_single(distribution)
     ax = _axes(ax)
     order = np.argsort(distribution.atoms)
     atoms = np.asarray(distribution.atoms)[order]
@@ -161,6 +162,11 @@ def density(distribution: "ReturnDistribution") -> tuple[np.ndarray, np.ndarray]
 
 def _axes(ax: "Axes | None") -> "Axes":
     return require("matplotlib.pyplot", "plots").subplots()[1] if ax is None else ax
+
+
+def _check_single(distribution: "ReturnDistribution") -> None:
+    if distribution.batch_shape:
+        raise ValueError(f"draw one law at a time, got a batch {distribution.batch_shape}")
 
 
 def _plain(ax: "Axes") -> "Axes":

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from daleth import _checks
+from daleth import _checks, risk
 from daleth._typing import ArrayLike, Count, Real, Reward
 from daleth.returns import ReturnDistribution
 
@@ -92,12 +91,12 @@ class Ranking:
 
     def __str__(self) -> str:
         places = [row.place for row in self.rows]
-        width = max(len(row.name) for row in self.rows)
+        width = max(len(str(row.name)) for row in self.rows)
         lines = [f"by {self.criterion}"]
         for row in self.rows:
             tie = "=" if places.count(row.place) > 1 else " "
             error = "" if row.standard_error is None else f" ± {row.standard_error:.3g}"
-            lines.append(f"{row.place:>3}{tie} {row.name:{width}}  {row.value:.6g}{error}")
+            lines.append(f"{row.place:>3}{tie} {row.name!s:{width}}  {row.value:.6g}{error}")
         return "\n".join(lines)
 
 
@@ -141,21 +140,21 @@ def rank(
         raise ValueError(
             "candidates must be a non-empty mapping from name to distribution or model"
         )
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie in (0, 1), got {confidence:g}")
+    confidence = _checks.fraction("confidence", confidence)
     num_resamples = _checks.count("num_resamples", num_resamples, at_least=0)
-    distributions = _distributions(candidates, reward, source_state)
-    key = jax.random.key(0) if key is None else key
-    keys = jax.random.split(key, len(distributions))
+    if num_resamples == 1:
+        raise ValueError("num_resamples must be 0 or at least 2, got 1")
+    key_models, key_resample = jax.random.split(jax.random.key(0) if key is None else key)
+    distributions = _distributions(candidates, reward, source_state, key_models)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key_resample)))
     estimates = {
-        name: _estimate(name, g, chosen, num_resamples, key_resample)
-        for (name, g), key_resample in zip(distributions.items(), keys, strict=True)
+        name: _estimate(name, g, chosen, num_resamples, rng) for name, g in distributions.items()
     }
     return _place(estimates, chosen, confidence)
 
 
 def _distributions(
-    candidates: Mapping[str, Any], reward: Any, source_state: Any
+    candidates: Mapping[str, Any], reward: Any, source_state: Any, key: PRNGKeyArray
 ) -> dict[str, ReturnDistribution]:
     distributions, gammas = {}, {}
     for name, candidate in candidates.items():
@@ -166,9 +165,9 @@ def _distributions(
             raise ValueError(
                 f"candidate {name!r} must be a ReturnDistribution or a model, got {candidate!r}"
             )
-        if reward is None or source_state is None:
-            raise ValueError("ranking models needs reward= and source_state=")
-        distributions[name] = candidate.returns(reward, source_state)
+        if not callable(reward) or np.ndim(source_state) != 1:
+            raise ValueError("ranking models needs one reward= and one source_state=, a vector [d]")
+        distributions[name] = candidate.returns(reward, source_state, key=key)
         gammas[name] = candidate.gamma
     if len(set(gammas.values())) > 1:
         listed = ", ".join(f"{name}: {gamma:g}" for name, gamma in gammas.items())
@@ -177,28 +176,40 @@ def _distributions(
 
 
 def _estimate(
-    name: str, g: ReturnDistribution, chosen: Criterion, num_resamples: int, key: PRNGKeyArray
+    name: str,
+    g: ReturnDistribution,
+    chosen: Criterion,
+    num_resamples: int,
+    rng: np.random.Generator,
 ) -> tuple[float, float | None]:
     """The value of a criterion and its standard error."""
     if len(g.batch_shape) > 1:
         raise ValueError(
             f"candidate {name!r} must have atoms [m] or [seeds, m], got shape {g.atoms.shape}"
         )
+    if g.batch_shape == (1,):
+        raise ValueError(f"candidate {name!r} must have at least 2 seeds, or no axis of seeds")
     values = np.asarray(chosen.function(g), float)
     if values.shape != g.batch_shape:
         raise ValueError(
             f"criterion {chosen.name!r} must give one number per distribution, "
             f"got shape {values.shape} for batch {g.batch_shape}"
         )
+    if not np.isfinite(values).all():
+        raise ValueError(f"criterion {chosen.name!r} gave {values} for candidate {name!r}")
     if g.batch_shape:
-        seeds = values.size
-        error = values.std(ddof=1) / np.sqrt(seeds) if seeds > 1 else None
-        return float(values.mean()), None if error is None else float(error)
+        return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
     if not num_resamples:
         return float(values), None
-    draws = jax.random.split(key, num_resamples)
-    resampled = jax.vmap(lambda k: chosen.function(ReturnDistribution(g.sample(k, g.num_atoms))))
-    return float(values), float(jnp.std(resampled(draws), ddof=1))
+    draws = [float(chosen.function(_resample(g, rng))) for _ in range(num_resamples)]
+    return float(values), float(np.std(draws, ddof=1))
+
+
+def _resample(g: ReturnDistribution, rng: np.random.Generator) -> ReturnDistribution:
+    """A bootstrap sample, as other weights on the same atoms."""
+    (weights,) = risk.as_doubles(g.weights)
+    counts = rng.multinomial(g.num_atoms, weights / weights.sum())
+    return ReturnDistribution(g.atoms, counts / g.num_atoms)
 
 
 def _place(
@@ -209,7 +220,8 @@ def _place(
 
     def beats(one: tuple[float, float | None], other: tuple[float, float | None]) -> bool:
         error = math.hypot(one[1] or 0.0, other[1] or 0.0)
-        return sign * (one[0] - other[0]) > threshold * error
+        rounding = 1e-6 * max(abs(one[0]), abs(other[0]))  # equal laws, summed in another order
+        return sign * (one[0] - other[0]) > threshold * error + rounding
 
     rows = [
         Ranked(name, *estimate, 1 + sum(beats(rival, estimate) for rival in estimates.values()))

@@ -30,6 +30,8 @@ def reward_values(reward: Reward, states: Float[Array, "*shape d"]) -> Float[Arr
     num, dimension = flat.shape
     # With as many states as dimensions a wrong axis would go unnoticed: add one state.
     padded = jnp.concatenate([flat, flat[:1]]) if num == dimension else flat
+    if not _checks.is_traced(states):
+        _check_components(reward, np.asarray(flat[:2]))
     values = _vectorised(reward, padded)
     if values is None:
         if _checks.is_traced(states):
@@ -40,6 +42,22 @@ def reward_values(reward: Reward, states: Float[Array, "*shape d"]) -> Float[Arr
         bad = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"reward must be finite, got {values[bad]} at state {flat[bad]}")
     return jnp.asarray(values, states.dtype).reshape(states.shape[:-1])
+
+
+def _check_components(reward: Reward, states: np.ndarray) -> None:
+    """Asks NumPy whether the reward looks at components that are not there: JAX would not tell."""
+    for block in (states, states[0]):
+        try:
+            reward(block)
+        except IndexError as error:
+            missing = error
+        except Exception:  # noqa: BLE001, whatever it is shows where the reward is really called
+            return
+        else:
+            return
+    raise ValueError(
+        f"reward must be a function of states with {states.shape[1]} components: {missing}"
+    ) from missing
 
 
 def _vectorised(reward: Reward, states: Array) -> Any:

@@ -1,10 +1,12 @@
-"""Weights of the n-step bootstrapped target, for every way in which a window can end."""
+"""The n-step bootstrapped target, sampled and exact, for every way in which a window can end."""
 
 import math
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import Real
@@ -52,11 +54,46 @@ def target_weights(
         ([0.5, 0.25, 0.0, 0.0], 0.25, 2)
     """
     step = jnp.arange(num_steps + 1)
-    remaining = jnp.asarray(gamma, float) ** length
-    occupied = jnp.where(step < length, (1 - gamma) * jnp.asarray(gamma, float) ** step, 0)
+    # Powers in double precision: near γ = 1 those of a rounded γ do not sum to 1.
+    powers = gamma ** np.arange(num_steps + 1)
+    remaining = jnp.asarray(powers, jnp.float32)[length]
+    occupied = jnp.where(step < length, jnp.asarray((1 - gamma) * powers, jnp.float32), 0)
     absorbed = jnp.where((step == length) & terminated, remaining, 0)
     bootstrap = jnp.where(terminated, 0, remaining)
     return TargetWeights(occupied + absorbed, bootstrap, length)
+
+
+def draw_offsets(key: PRNGKeyArray, shape: tuple[int, ...], gamma: float) -> Int[Array, "*shape"]:
+    r"""Geometric times: $P(Y = k) = (1-\gamma) \gamma^k$ for $k = 0, 1, \dots$.
+
+    A state of the trajectory at such a time is a draw from the occupancy (section 5.1).
+    """
+    uniform = jax.random.uniform(key, shape, minval=jnp.finfo(jnp.float32).tiny)
+    return jnp.floor(jnp.log(uniform) / jnp.log(gamma)).astype(jnp.int32)
+
+
+def sampled_target(
+    states: Float[Array, "frames d"],
+    length: Int[Array, ""],
+    terminated: Bool[Array, ""],
+    offsets: Int[Array, "*s"],
+    bootstrap_samples: Float[Array, "*s d"],
+) -> Float[Array, "*s d"]:
+    r"""Draws from the n-step target of one window (Algorithm 1 of the paper).
+
+    The state $x_Y$ where the offset $Y$ falls inside the window, else a draw from the model's own
+    measure at $x_K$, or $x_K$ itself if the episode terminated there.
+
+    Args:
+        states: $x_0, \dots, x_n$, with $x_K$ repeated behind step `K = length`.
+        length: the number of real steps.
+        terminated: whether the episode terminated in $x_K$.
+        offsets: geometric times.
+        bootstrap_samples: draws from the measure at $x_K$.
+    """
+    realised = states[jnp.minimum(offsets, length)]
+    known = (offsets < length) | terminated
+    return jnp.where(known[..., None], realised, bootstrap_samples)
 
 
 def horizon(gamma: Real, tolerance: Real = 1e-6) -> int:
@@ -66,7 +103,8 @@ def horizon(gamma: Real, tolerance: Real = 1e-6) -> int:
         >>> horizon(0.95)
         270
     """
-    gamma, tolerance = _checks.discount(gamma), _checks.number("tolerance", tolerance)
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie in (0, 1), got {tolerance:g}")
-    return 1 if gamma == 0 else max(1, math.ceil(math.log(tolerance) / math.log(gamma)))
+    gamma, tolerance = _checks.discount(gamma), _checks.fraction("tolerance", tolerance)
+    if gamma == 0:
+        return 1
+    steps = max(1, math.floor(math.log(tolerance) / math.log(gamma)))
+    return steps if gamma**steps <= tolerance else steps + 1

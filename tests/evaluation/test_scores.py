@@ -90,7 +90,7 @@ def test_score_card_between_floor_and_ceiling():
     assert bool((w1.value < w1.ceiling).all())
     card = score(truth.dirac_at_mean(), truth)
     assert card.errors["wasserstein"].skill() == pytest.approx(0.0, abs=1e-6)
-    assert card.errors["mean_error"].value.max() < 1e-5
+    assert card.mean_error.max() < 1e-5
     assert set(card.to_dict()["cvar_error_0.1"]) == {"value", "floor", "ceiling", "skill"}
     assert "real rollouts" in str(card)
 

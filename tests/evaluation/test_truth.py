@@ -10,6 +10,7 @@ from daleth.evaluation import true_returns
 from daleth.evaluation import truth as truth_module
 from daleth.policies import CategoricalPolicy, policy
 from daleth.tabular import MarkovChain, expected_returns, return_variances
+from daleth.targets import horizon
 
 GAMMA, NUM = 0.8, 5000
 ENV, WALK = Corridor(5), policy("corridor/uniform")
@@ -51,7 +52,7 @@ def test_moments_are_exact_within_four_standard_errors():
 
 
 def test_many_rollouts_come_in_chunks(monkeypatch):
-    monkeypatch.setattr(truth_module, "_CHUNK_ROLLOUTS", 20)
+    monkeypatch.setattr(truth_module, "_CHUNK_NUMBERS", 20 * (horizon(GAMMA) + 1))
     g = truth()["position"]
     assert g.atoms.shape == (2, 50)
     assert len(np.unique(g.atoms[0, :20])) > 1
@@ -67,6 +68,16 @@ def test_cache_is_read_and_gives_the_same(tmp_path, simulations):
 
 def double(x):
     return 2 * x[..., 0]
+
+
+def rarely(size):
+    return lambda x: jnp.where(x[..., 0] > 1e6, size, 0.0)
+
+
+def test_rewards_that_differ_where_nobody_looked_have_different_keys(tmp_path, simulations):
+    for size in (1.0, 100.0, 1.0):
+        truth(cache=tmp_path, rewards={"rare": rarely(size)})
+    assert len(simulations) == 2
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,9 @@ def test_damaged_cache_is_rebuilt(tmp_path, simulations, damage):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rewards": {}}, "rewards must name at least one reward"),
+        ({"rewards": {}}, "rewards must be a non-empty mapping"),
+        ({"rewards": [abs]}, "rewards must be a non-empty mapping"),
+        ({"env": "windy"}, "env must be a daleth Environment"),
         ({"source_states": [1.0]}, "source_states must have 2 dimension"),
         ({"num_rollouts": 0}, "num_rollouts must be at least 1"),
         ({"policy": lambda key, state: jnp.array(0), "cache": "x"}, "an Equinox module"),

@@ -36,7 +36,7 @@ def dirac_at_mean():
 
 
 COMPILED = {"dirac": dirac_at_mean, "empirical": empirical, "monte carlo": monte_carlo}
-MODELS = {**COMPILED, "gymnasium": gymnasium}
+MODELS = {**COMPILED, "gymnasium": gymnasium, "dirac gymnasium": lambda: DiracAtMean(gymnasium())}
 
 
 @pytest.fixture(params=MODELS.values(), ids=list(MODELS), scope="module")

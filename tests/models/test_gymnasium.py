@@ -113,3 +113,22 @@ def test_different_keys_give_different_noise():
     one, two = (model.atoms(jnp.array([0.0]), jax.random.key(i)).points for i in (0, 1))
     assert not np.array_equal(one, two)
     assert len(np.unique(np.asarray(one).reshape(8, -1), axis=0)) > 4
+
+
+class Private(Drift):
+    """Draws its noise from a generator that Gymnasium does not know."""
+
+    def reset(self, *, seed=None, options=None):
+        self.private = np.random.default_rng(seed)
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action) -> tuple[np.ndarray, float, bool, bool, dict]:
+        self.x = (self.x / 2 + self.private.choice([-1.0, 1.0])).astype(np.float32)
+        return self.x.copy(), 0.0, False, False, {}
+
+
+def test_an_environment_with_a_generator_of_its_own(key):
+    model = GymnasiumModel(Private(), zero, GAMMA, 8, tolerance=0.05)
+    points = np.asarray(model.atoms(jnp.array([0.0]), key).points)
+    assert len(np.unique(points.reshape(8, -1), axis=0)) > 4
+    np.testing.assert_array_equal(points, model.atoms(jnp.array([0.0]), key).points)

@@ -82,7 +82,7 @@ def describe(data: Trajectories, source_states: ArrayLike | None = None) -> Desc
 
     Args:
         data: the trajectories.
-        source_states: `[S, d]`, states at which a model will be asked.
+        source_states: one state `[d]` or several `[S, d]`, at which a model will be asked.
 
     Example:
         >>> data = Trajectories.from_arrays([[0.0], [2.0], [2.0]], ends="truncated")
@@ -111,7 +111,11 @@ def describe(data: Trajectories, source_states: ArrayLike | None = None) -> Desc
         mean=_floats(normalisation.mean),
         scale=_floats(normalisation.scale),
         num_duplicates=_num_duplicates(data.states),
-        source_distances=_source_distances(data.states, normalisation, source_states),
+        source_distances=_source_distances(
+            data.states,
+            normalisation,
+            None if source_states is None else np.atleast_2d(source_states),
+        ),
         num_bytes=sum(array.nbytes for array in arrays if array is not None),
     )
 

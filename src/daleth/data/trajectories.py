@@ -77,7 +77,8 @@ class Trajectories:
     def _set(self, **arrays: np.ndarray | None) -> None:
         for name, array in arrays.items():
             if array is not None:
-                array = array.view()
+                # What the user can still write to must not change under checked data.
+                array = array.copy() if array.flags.writeable else array.view()
                 array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -124,6 +125,8 @@ class Trajectories:
 
     def episode(self, index: int) -> Episode:
         """One episode; its arrays are views."""
+        if not -self.num_episodes <= index < self.num_episodes:
+            raise IndexError(f"there are {self.num_episodes} episodes, got number {index}")
         number = range(self.num_episodes)[index]
         start, stop = self.offsets[number : number + 2]
         actions, rewards = (
@@ -169,9 +172,7 @@ class Trajectories:
             train_fraction: the share of the episodes that goes to the first part, in (0, 1).
             key: decides which ones.
         """
-        fraction = _checks.number("train_fraction", train_fraction)
-        if not 0 < fraction < 1:
-            raise ValueError(f"train_fraction must lie in (0, 1), got {fraction:g}")
+        fraction = _checks.fraction("train_fraction", train_fraction)
         if self.num_episodes < 2:
             raise ValueError("a split needs at least 2 episodes, got 1")
         size = min(max(round(fraction * self.num_episodes), 1), self.num_episodes - 1)

@@ -4,10 +4,24 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from daleth._typing import ArrayLike
 
 Action = Float[Array, "a"] | Int[Array, ""]
 """A vector for continuous actions, one whole number for discrete ones."""
+
+
+def with_components(states: ArrayLike, *numbers: int) -> Array:
+    """States as an array whose last axis has one of these lengths."""
+    array = jnp.asarray(states)
+    if array.ndim == 0 or array.shape[-1] not in numbers:
+        wanted = " or ".join(map(str, numbers))
+        raise ValueError(
+            f"this reward is a function of states with {wanted} components, got shape {array.shape}"
+        )
+    return array
 
 
 class Discrete(eqx.Module):

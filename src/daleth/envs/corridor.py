@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import ArrayLike, Count, Real
-from daleth.envs.base import Action, Box, Discrete, Environment
+from daleth.envs.base import Action, Box, Discrete, Environment, with_components
 
 
 class Corridor(Environment):
@@ -80,7 +80,7 @@ class Corridor(Environment):
 
 def position(states: ArrayLike) -> Float[Array, "*shape"]:
     """Where the walk stands, and stays once it has ended, `[..., 1] -> [...]`."""
-    return jnp.asarray(states)[..., 0]
+    return with_components(states, 1)[..., 0]
 
 
 def corridor_sources(env: Corridor) -> Float[Array, "n 1"]:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import ArrayLike, Real
-from daleth.envs.base import Action, Box, Environment
+from daleth.envs.base import Action, Box, Environment, with_components
 
 MAX_SPEED = 8.0
 MAX_TORQUE = 2.0
@@ -109,24 +109,24 @@ def pendulum_sources() -> Float[Array, "9 3"]:
 
 def default(states: ArrayLike) -> Float[Array, "*shape"]:
     r"""$-(\theta^2 + 0.1 \dot\theta^2)$: Gymnasium's reward without its action term."""
-    states = jnp.asarray(states)
+    states = with_components(states, 3, 4)
     return -(_angle(states) ** 2 + 0.1 * states[..., 2] ** 2)
 
 
 def above_horizon(states: ArrayLike) -> Float[Array, "*shape"]:
     r"""$-1\{|\theta| \ge \pi/2\}$, without its action term."""
-    states = jnp.asarray(states)
+    states = with_components(states, 3, 4)
     return -(jnp.abs(_angle(states)) >= jnp.pi / 2).astype(states.dtype)
 
 
 def stay_left(states: ArrayLike) -> Float[Array, "*shape"]:
     r"""$\min(0, \sin\theta)$."""
-    return jnp.minimum(0.0, jnp.asarray(states)[..., 1])
+    return jnp.minimum(0.0, with_components(states, 3, 4)[..., 1])
 
 
 def ccw_penalty(states: ArrayLike) -> Float[Array, "*shape"]:
     r"""$+1\{\dot\theta < 0\}$, the sign that the paper prints."""
-    states = jnp.asarray(states)
+    states = with_components(states, 3, 4)
     return (states[..., 2] < 0).astype(states.dtype)
 
 
@@ -145,4 +145,4 @@ def _angle(states: Array) -> Array:
 
 
 def _torque(pairs: ArrayLike) -> Array:
-    return jnp.clip(jnp.asarray(pairs)[..., 3], -MAX_TORQUE, MAX_TORQUE)
+    return jnp.clip(with_components(pairs, 4)[..., 3], -MAX_TORQUE, MAX_TORQUE)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from daleth._typing import ArrayLike
-from daleth.envs.base import Action, Box, Discrete, Environment
+from daleth.envs.base import Action, Box, Discrete, Environment, with_components
 
 _HALF_WIDTH = 5.0
 _MOVES = ((-1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
@@ -69,7 +69,7 @@ def quadrant_reward(
 
     The axes belong to no quadrant: the origin, where episodes start, gives nothing.
     """
-    states = jnp.asarray(states)
+    states = with_components(states, 2)
     x, y = states[..., 0], states[..., 1]
     top = jnp.where(x < 0, top_left, top_right)
     bottom = jnp.where(x < 0, bottom_left, bottom_right)

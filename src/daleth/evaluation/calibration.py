@@ -59,7 +59,7 @@ class Calibration(eqx.Module):
         """The counts between which each bin of a calibrated model falls with `confidence`."""
         from scipy.stats import binom
 
-        spare = (1 - confidence) / 2
+        spare = (1 - _checks.fraction("confidence", confidence)) / 2
         law = binom(self.values.size, 1 / _checks.count("num_bins", num_bins))
         return float(law.ppf(spare)), float(law.ppf(1 - spare))
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -20,7 +19,6 @@ from daleth.returns import ReturnDistribution
 Distance = Callable[[ReturnDistribution, ReturnDistribution], Array]
 
 
-@jax.jit
 def squared_cramer(
     predicted: ReturnDistribution, truth: ReturnDistribution
 ) -> Float[Array, "*batch"]:
@@ -30,7 +28,7 @@ def squared_cramer(
     `scipy.stats.energy_distance`.
     """
     differences, widths = _cdf_differences(predicted, truth)
-    return jnp.sum(differences**2 * widths, axis=-1)
+    return jnp.asarray((differences**2 * widths).sum(axis=-1))
 
 
 def squared_cramer_to_sample(
@@ -47,11 +45,10 @@ def squared_cramer_to_sample(
     return squared_cramer(predicted, sample) - excess
 
 
-@jax.jit
 def wasserstein(predicted: ReturnDistribution, truth: ReturnDistribution) -> Float[Array, "*batch"]:
     r"""1-Wasserstein distance $\int |F - \hat F|$."""
     differences, widths = _cdf_differences(predicted, truth)
-    return jnp.sum(jnp.abs(differences) * widths, axis=-1)
+    return jnp.asarray((abs(differences) * widths).sum(axis=-1))
 
 
 def mean_error(predicted: ReturnDistribution, truth: ReturnDistribution) -> Float[Array, "*batch"]:
@@ -66,12 +63,12 @@ def cvar_error(
     return jnp.abs(predicted.cvar(level) - truth.cvar(level))
 
 
-@jax.jit
 def mean_absolute_difference(distribution: ReturnDistribution) -> Float[Array, "*batch"]:
     r"""$E|G - G'| = 2 \int F (1 - F)$ for two independent returns of one law."""
     atoms, cumulative = risk.sort_atoms(distribution.atoms, distribution.weights)
     inner = cumulative[..., :-1]
-    return 2 * jnp.sum(inner * (1 - inner) * jnp.diff(atoms, axis=-1), axis=-1)
+    widths = atoms[..., 1:] - atoms[..., :-1]
+    return jnp.asarray(2 * (inner * (1 - inner) * widths).sum(axis=-1))
 
 
 def atom_floor(truth: ReturnDistribution, num_atoms: int, distance: Distance) -> Array:
@@ -122,9 +119,14 @@ class Referenced(eqx.Module):
 
 
 class ScoreCard(eqx.Module):
-    """All scores of a prediction, or of a batch of predictions, beside floor and ceiling."""
+    """All scores of a prediction, or of a batch of predictions, beside floor and ceiling.
+
+    The floor is what the mid-quantile atoms of the truth miss, the best equal atoms in W1 and in
+    Cramér distance. The error of the mean stands alone: the Dirac at the true mean has none.
+    """
 
     errors: dict[str, Referenced]
+    mean_error: Float[Array, "*batch"]
     equivalent_rollouts: Float[Array, "*batch"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,7 +140,11 @@ class ScoreCard(eqx.Module):
             }
             for name, error in self.errors.items()
         }
-        return {**table, "equivalent_rollouts": float(jnp.median(self.equivalent_rollouts))}
+        return {
+            **table,
+            "mean_error": float(self.mean_error.mean()),
+            "equivalent_rollouts": float(jnp.median(self.equivalent_rollouts)),
+        }
 
     def __str__(self) -> str:
         rows = [f"{'':16}{'error':>10}{'floor':>10}{'ceiling':>10}{'skill':>8}"]
@@ -147,6 +153,7 @@ class ScoreCard(eqx.Module):
             rows.append(
                 f"{name:16}" + "".join(f"{x:10.4g}" for x in means) + f"{error.skill():8.3f}"
             )
+        rows.append(f"{'mean_error':16}{self.mean_error.mean():10.4g}")
         rows.append(f"worth {jnp.median(self.equivalent_rollouts):.3g} real rollouts (median)")
         return "\n".join(rows)
 
@@ -172,36 +179,34 @@ def score(
         >>> print(score(truth.mid_quantiles(10), truth).errors["wasserstein"].ratio().round(3))
         0.1
     """
-    measures: dict[str, Distance] = {
-        "squared_cramer": distance,
-        "wasserstein": wasserstein,
-        "mean_error": mean_error,
-    }
-    for level in levels:
-        measures[f"cvar_error_{level:g}"] = lambda p, t, level=level: cvar_error(p, t, level)
+    best, dirac = truth.mid_quantiles(predicted.num_atoms), truth.dirac_at_mean()
+    candidates = (predicted, best, dirac)
     errors = {
-        name: Referenced(
-            measure(predicted, truth),
-            atom_floor(truth, predicted.num_atoms, measure),
-            dirac_ceiling(truth, measure),
-        )
-        for name, measure in measures.items()
+        name: Referenced(*(measure(candidate, truth) for candidate in candidates))
+        for name, measure in (("squared_cramer", distance), ("wasserstein", wasserstein))
     }
-    return ScoreCard(errors, equivalent_rollouts(predicted, truth, distance))
-
-
-def _cdf_differences(a: ReturnDistribution, b: ReturnDistribution) -> tuple[Array, Array]:
-    """Differences of the two CDFs between neighbouring atoms, and the widths of those gaps."""
-    batch = np.broadcast_shapes(a.batch_shape, b.batch_shape)
-    parts = [(g.atoms, sign * g.weights) for g, sign in ((a, 1), (b, -1))]
-    atoms, signed = (
-        jnp.concatenate([jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in pair], axis=-1)
-        for pair in zip(*parts, strict=True)
+    tails = truth.cvar(levels)
+    for index, level in enumerate(levels):
+        misses = (jnp.abs(one.cvar(level) - tails[..., index]) for one in candidates)
+        errors[f"cvar_error_{level:g}"] = Referenced(*misses)
+    return ScoreCard(
+        errors, mean_error(predicted, truth), equivalent_rollouts(predicted, truth, distance)
     )
-    order = jnp.argsort(atoms, axis=-1)
-    atoms = jnp.take_along_axis(atoms, order, axis=-1)
-    differences = jnp.cumsum(jnp.take_along_axis(signed, order, axis=-1), axis=-1)
-    return differences[..., :-1], jnp.diff(atoms, axis=-1)
+
+
+def _cdf_differences(a: ReturnDistribution, b: ReturnDistribution) -> tuple:
+    """Differences of the two CDFs between neighbouring atoms, and the widths of those gaps."""
+    atoms_a, weights_a, atoms_b, weights_b = risk.as_doubles(a.atoms, a.weights, b.atoms, b.weights)
+    xp = risk.backend(atoms_a, atoms_b)
+    batch = np.broadcast_shapes(a.batch_shape, b.batch_shape)
+    atoms, signed = (
+        xp.concatenate([xp.broadcast_to(x, (*batch, x.shape[-1])) for x in pair], axis=-1)
+        for pair in ((atoms_a, atoms_b), (weights_a, -weights_b))
+    )
+    order = xp.argsort(atoms, axis=-1)
+    atoms = xp.take_along_axis(atoms, order, axis=-1)
+    differences = xp.cumsum(xp.take_along_axis(signed, order, axis=-1), axis=-1)
+    return differences[..., :-1], atoms[..., 1:] - atoms[..., :-1]
 
 
 def _check_is_sample(sample: ReturnDistribution) -> None:

@@ -4,6 +4,8 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -24,13 +26,13 @@ from daleth.returns import ReturnDistribution
 from daleth.rewards import reward_values
 
 _FORMAT = FileFormat("true returns", 1)
-_CHUNK_ROLLOUTS = 4000  # a chunk of rollouts of Pendulum fits into the processor's cache
+_CHUNK_NUMBERS = 2**22  # so many numbers of states are held per source state at once
 
 
 def true_returns(
-    env: Environment,
+    env: Any,
     policy: Policy,
-    rewards: Mapping[str, Reward],
+    rewards: Any,
     source_states: ArrayLike,
     gamma: Real,
     *,
@@ -55,6 +57,10 @@ def true_returns(
     Returns:
         For each reward the returns, batch shape `[S]`, `num_rollouts` equal atoms.
     """
+    if not isinstance(rewards, Mapping) or not rewards:
+        raise ValueError("rewards must be a non-empty mapping from name to reward")
+    hint = "a daleth Environment; for one of Gymnasium there is GymnasiumModel"
+    _checks.instance("env", env, Environment, hint)
     sources = jnp.asarray(_checks.finite("source_states", source_states, rank=2))
     gamma = _checks.discount(gamma)
     num_rollouts = _checks.count("num_rollouts", num_rollouts)
@@ -81,9 +87,8 @@ def _simulate(
     num_rollouts: int,
     key: PRNGKeyArray,
 ) -> dict[str, np.ndarray]:
-    if not rewards:
-        raise ValueError("rewards must name at least one reward")
-    size = min(num_rollouts, _CHUNK_ROLLOUTS)
+    one = MonteCarloModel(env, policy, gamma, num_atoms=1)
+    size = max(1, min(num_rollouts, _CHUNK_NUMBERS // one.numbers_per_source()))
     model = MonteCarloModel(env, policy, gamma, size)
     chunks = jax.random.split(key, -(-num_rollouts // size))
     parts = [
@@ -119,11 +124,26 @@ def _is_key(leaf: Array) -> bool:
 def _reward_probes(
     env: Environment, policy: Policy, rewards: Mapping[str, Reward], sources: Float[Array, "s d"]
 ) -> list[object]:
-    """Each reward's name and values on states of the world: a function is what it does."""
+    """Each reward's name, its program, and what it gives on states of the world."""
     keys = jax.random.split(jax.random.key(0), len(sources))
     follow = jax.vmap(lambda key, source: rollout(env, policy, key, source, 64)[0])
     states = follow(keys, sources)
-    return [(name, reward_values(reward, states)) for name, reward in rewards.items()]
+    return [
+        (name, _program(reward), reward_values(reward, states)) for name, reward in rewards.items()
+    ]
+
+
+def _program(function: Any) -> str:
+    """What a function is made of: its code, constants, defaults and what it closes over."""
+    if not hasattr(function, "__code__"):
+        return repr(function)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return repr((_code(function.__code__), function.__defaults__, cells))
+
+
+def _code(code: CodeType) -> tuple:
+    constants = [_code(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return code.co_code, code.co_names, repr(constants)
 
 
 def _checksum(returns: Mapping[str, np.ndarray]) -> str:

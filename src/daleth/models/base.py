@@ -2,19 +2,45 @@
 
 import abc
 import math
+import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, Key, PRNGKeyArray, UInt8
 
 from daleth import _checks
 from daleth._typing import ArrayLike, Reward
 from daleth.measures import StateMeasures
 from daleth.returns import ReturnDistribution
 
+if TYPE_CHECKING:
+    from daleth.models.learner import Learner
+else:
+    Learner = Any  # learners make models: the import would go round in a circle
+
 _CHUNK_NUMBERS = 2**25  # a chunk of source states holds at most so many numbers: 128 MiB
+
+
+class Origin(eqx.Module):
+    """Where a learned model comes from.
+
+    Attributes:
+        learner: the algorithm with its hyperparameters.
+        fingerprint: a hash of the data, `[16]`; an array, so that models of different data share
+            compiled functions.
+    """
+
+    learner: Learner
+    fingerprint: UInt8[Array, "16"]
+
+    @property
+    def data_fingerprint(self) -> str:
+        """The hash of the data in hexadecimal."""
+        return np.asarray(self.fingerprint).tobytes().hex()
 
 
 class Model(eqx.Module):
@@ -27,6 +53,8 @@ class Model(eqx.Module):
     """The discount factor under which the measures were formed."""
     state_dim: eqx.AbstractVar[int]
     """The number of components of a state."""
+    origin: Origin | None = eqx.field(default=None, kw_only=True)
+    """Set by `daleth.fit`: the learner and the data behind a learned model."""
 
     @abc.abstractmethod
     def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
@@ -58,7 +86,7 @@ class Model(eqx.Module):
         key = jax.random.key(0) if key is None else key
         batch, flat = sources.shape[:-1], sources.reshape(-1, self.state_dim)
         keys = jax.random.split(key, len(flat))
-        rows = max(1, _CHUNK_NUMBERS // math.prod(self._shape(flat[0], keys[0])))
+        rows = max(1, _CHUNK_NUMBERS // self.numbers_per_source())
         parts = [
             self.batch_atoms(flat[i : i + rows], keys[i : i + rows]).returns(reward, self.gamma)
             for i in range(0, len(flat), rows)
@@ -74,6 +102,17 @@ class Model(eqx.Module):
         """The state measures of many source states, one key each, points `[b, m, k, d]`."""
         return jax.vmap(self.atoms)(source_states, keys)
 
-    def _shape(self, source_state: Array, key: PRNGKeyArray) -> tuple[int, ...]:
-        """The shape `[m, k, d]` of the points at one source state, without computing them."""
-        return eqx.filter_eval_shape(self.atoms, source_state, key).points.shape
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one safetensors file, atomically; `daleth.load` opens it.
+
+        A learned model needs no code of its own for this, see `daleth.models.storage`.
+        """
+        from daleth.models.storage import save
+
+        save(self, path)
+
+    def numbers_per_source(self) -> int:
+        """How many numbers one source state needs: many are answered in chunks that fit memory."""
+        state = jax.ShapeDtypeStruct((self.state_dim,), jnp.float32)
+        measures = eqx.filter_eval_shape(self.atoms, state, jax.random.key(0))
+        return math.prod(measures.points.shape)

@@ -1,5 +1,7 @@
 """The nearest realised trajectories: the baseline that needs no training."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -39,16 +41,15 @@ class EmpiricalModel(Model):
 
     def __init__(
         self,
-        data: Trajectories,
+        data: Any,
         gamma: Real,
         num_atoms: Count = 51,
         max_unseen_mass: Real = 0.05,
     ):
+        _checks.instance("data", data, Trajectories, "Trajectories")
         self.gamma = _checks.discount(gamma)
         self.num_atoms = _checks.count("num_atoms", num_atoms)
-        max_unseen_mass = _checks.number("max_unseen_mass", max_unseen_mass)
-        if not 0 < max_unseen_mass < 1:
-            raise ValueError(f"max_unseen_mass must lie in (0, 1), got {max_unseen_mass:g}")
+        max_unseen_mass = _checks.fraction("max_unseen_mass", max_unseen_mass)
         self.num_steps = min(horizon(self.gamma), int(data.lengths.max()) - 1)
         self.state_dim = data.state_dim
         self.normalisation = data.normalisation()
@@ -93,3 +94,8 @@ class EmpiricalModel(Model):
         weights = target_weights(length, ended, self.num_steps, self.gamma).direct
         rows = jnp.minimum(start + jnp.arange(self.num_steps + 1), self.last[episode])
         return self.states[rows], weights / weights.sum()
+
+    def numbers_per_source(self) -> int:
+        """The points, or what the search for the nearest states needs."""
+        points = self.num_atoms * (self.num_steps + 1) * self.state_dim
+        return max(points, len(self.states) * (self.state_dim + 3))

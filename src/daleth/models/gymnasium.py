@@ -23,8 +23,10 @@ SetState = Callable[[Any, np.ndarray], Any]
 
 def reset_to_state(env: Any, state: np.ndarray) -> None:
     """Starts an episode in a state, in environments that take it from `options["state"]`."""
-    observed, _ = env.reset(options={"state": state})
-    if np.shape(observed) != state.shape or not np.allclose(observed, state, atol=1e-4):
+    # A seed of its own for each copy, for environments that keep a generator beside Gymnasium's.
+    seed = int(env.unwrapped.np_random.integers(2**31))
+    observed = np.ravel(env.reset(seed=seed, options={"state": state})[0])
+    if observed.shape != state.shape or not np.allclose(observed, state, atol=1e-4):
         raise ValueError(
             'this environment does not start from reset(options={"state": ...}); '
             "hand in set_state=, a function of (env, state) that puts it there"
@@ -43,8 +45,10 @@ class GymnasiumModel(Model):
 
     - `reset_to_state`, the default: `env.reset(options={"state": state})`; an environment that
       then observes something else does not support this, and the error says so;
-    - `stay`: nothing, for an environment that stands in the source state already;
-    - a function of yours, for example `env.reset()` and then writing `env.unwrapped.state`.
+    - `stay`: nothing, for an environment that stands in the source state already; its noise must
+      come from Gymnasium's `np_random`, the only one that can be made anew;
+    - a function of yours, for example one that writes `env.unwrapped.state`; the copy has been
+      reset with a seed of its own before.
 
     The state is what the environment observes. Time limits are taken off: a return has none.
     """
@@ -65,7 +69,7 @@ class GymnasiumModel(Model):
         num_atoms: Count,
         *,
         set_state: SetState = reset_to_state,
-        tolerance: Real = 1e-4,
+        tolerance: Real = 1e-6,
     ):
         limits = require("gymnasium.wrappers", "gym").TimeLimit
         while isinstance(env, limits):
@@ -94,12 +98,15 @@ class GymnasiumModel(Model):
         each = [self.atoms(state, key) for state, key in zip(source_states, keys, strict=True)]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
 
-    def _shape(self, source_state: Array, key: PRNGKeyArray) -> tuple[int, ...]:
-        return self.num_atoms, self.num_steps + 1, self.state_dim
+    def numbers_per_source(self) -> int:
+        """The points of all rollouts."""
+        return self.num_atoms * (self.num_steps + 1) * self.state_dim
 
     def _rollout(self, state: np.ndarray, key: PRNGKeyArray) -> tuple[np.ndarray, np.ndarray]:
         key_env, key_policy = jax.random.split(key)
         env = _fresh_copy(self.env, int(jax.random.bits(key_env)))
+        if self.set_state is not stay:
+            env.reset(seed=int(env.unwrapped.np_random.integers(2**31)))
         self.set_state(env, state)
         states, length, terminated = [state], 0, False
         for key_action in jax.random.split(key_policy, self.num_steps):

@@ -1,7 +1,7 @@
 """The Dirac at the mean: all that a successor measure knows."""
 
 import equinox as eqx
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
@@ -24,3 +24,13 @@ class DiracAtMean(Model):
     def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
         """Points `[1, m k, d]`."""
         return self.model.atoms(source_state, key).mean()
+
+    def batch_atoms(
+        self, source_states: Float[Array, "b d"], keys: Key[Array, "b"]
+    ) -> StateMeasures:
+        """Points `[b, 1, m k, d]`."""
+        return self.model.batch_atoms(source_states, keys).mean()
+
+    def numbers_per_source(self) -> int:
+        """Those of the model."""
+        return self.model.numbers_per_source()

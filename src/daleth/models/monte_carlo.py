@@ -1,6 +1,7 @@
 """Monte Carlo in a simulator, answering the same call as every learned model."""
 
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -34,12 +35,14 @@ class MonteCarloModel(Model):
 
     def __init__(
         self,
-        env: Environment,
+        env: Any,
         policy: Policy,
         gamma: Real,
         num_atoms: Count,
         tolerance: Real = 1e-6,
     ):
+        hint = "a daleth Environment; for one of Gymnasium there is GymnasiumModel"
+        _checks.instance("env", env, Environment, hint)
         self.env, self.policy = env, policy
         self.gamma = _checks.discount(gamma)
         self.num_atoms = _checks.count("num_atoms", num_atoms)
@@ -58,3 +61,7 @@ class MonteCarloModel(Model):
         ended = jnp.array(True)
         weights = target_weights(jnp.array(self.num_steps), ended, self.num_steps, self.gamma)
         return StateMeasures(states, weights.direct)
+
+    def numbers_per_source(self) -> int:
+        """The points of all rollouts."""
+        return self.num_atoms * (self.num_steps + 1) * self.state_dim

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from daleth.tabular.projection import merge, merge_particles, project
 from daleth.targets import horizon
 
 
-def bellman(chain: MarkovChain, dsm: ParticleDSM) -> ParticleDSM:
+def bellman(chain: Any, dsm: Any) -> ParticleDSM:
     r"""The exact distributional Bellman operator (equation 7 of the paper).
 
     $$ (T\daleth)(x) = \sum_{x'} P(x' \mid x) \sum_i p_i(x')\,
@@ -108,7 +109,9 @@ def bellman_residual(
     return supremal_wasserstein(dsm, bellman(chain, dsm), ground_metric)
 
 
-def _check_fits(chain: MarkovChain, dsm: ParticleDSM) -> None:
+def _check_fits(chain: Any, dsm: Any) -> None:
+    _checks.instance("chain", chain, MarkovChain, "a MarkovChain")
+    _checks.instance("dsm", dsm, ParticleDSM, "a ParticleDSM")
     if dsm.num_states != chain.num_states:
         raise ValueError(
             f"dsm must be over the {chain.num_states} states of the chain, got {dsm.num_states}"

@@ -1,6 +1,7 @@
 """Returns of random rewards, where the DSM is enough to know them (appendix C.2 of the paper)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from daleth.tabular.chain import MarkovChain
 
 def stochastic_returns(
     chain: MarkovChain,
-    reward_laws: Sequence[ReturnDistribution],
+    reward_laws: Any,
     source_state: object,
     max_atoms: int = 100_000,
 ) -> ReturnDistribution:
@@ -56,10 +57,10 @@ def stochastic_returns(
 
 def _state_laws(chain, reward_laws) -> list[tuple[np.ndarray, np.ndarray]]:
     """The possible rewards of each state and their probabilities, in float64."""
-    if len(reward_laws) != chain.num_states:
+    if not isinstance(reward_laws, Sequence) or len(reward_laws) != chain.num_states:
         raise ValueError(
             f"reward_laws must hold one law for each of the {chain.num_states} states, "
-            f"got {len(reward_laws)}"
+            f"got {reward_laws if not isinstance(reward_laws, Sequence) else len(reward_laws)}"
         )
     absorbing, laws = chain.absorbing(), []
     for state, law in enumerate(reward_laws):

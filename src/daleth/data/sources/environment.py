@@ -1,6 +1,7 @@
 """Trajectories from an environment in JAX, at millions of steps per second."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,7 +11,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, Shaped, UInt8
 
 from daleth import _checks
 from daleth._progress import track
-from daleth._typing import Count
+from daleth._typing import ArrayLike, Count
 from daleth.data.episodes import End
 from daleth.data.trajectories import Trajectories
 from daleth.envs.base import Environment
@@ -28,14 +29,23 @@ class _Lane(eqx.Module):
     end: UInt8[Array, ""]
 
 
+class _FixedStart(eqx.Module):
+    """Always the same state; as data, so that another state compiles nothing anew."""
+
+    state: Float[Array, "d"]
+
+    def __call__(self, key: PRNGKeyArray) -> Float[Array, "d"]:
+        return self.state
+
+
 def from_environment(
-    env: Environment,
+    env: Any,
     policy: Policy,
     num_steps: Count,
     key: PRNGKeyArray,
     *,
     num_parallel: Count | None = None,
-    start: Callable[[PRNGKeyArray], Float[Array, "d"]] | None = None,
+    start: Callable[[PRNGKeyArray], Float[Array, "d"]] | ArrayLike | None = None,
     max_episode_steps: Count | None = None,
 ) -> Trajectories:
     """Steps many copies of an environment and records states and actions.
@@ -50,8 +60,8 @@ def from_environment(
         key: decides everything random.
         num_parallel: the number of copies; by default at most 1,024, and few enough that each
             has steps for at least one full episode, so that late states are not missed.
-        start: draws the state in which an episode begins, instead of `env.reset`; use
-            `lambda key: source_state` for a fixed one.
+        start: the state `[d]` in which every episode begins, or a function of a key that draws
+            one, instead of `env.reset`.
         max_episode_steps: instead of that of the environment.
 
     Example:
@@ -61,6 +71,8 @@ def from_environment(
         >>> data.num_frames - data.num_episodes
         100
     """
+    hint = "a daleth Environment; for one of Gymnasium there is from_gymnasium"
+    _checks.instance("env", env, Environment, hint)
     num_steps = _checks.count("num_steps", num_steps)
     limit = env.max_episode_steps if max_episode_steps is None else max_episode_steps
     limit = _checks.count("max_episode_steps", limit)
@@ -70,6 +82,8 @@ def from_environment(
     share = np.full(size, num_steps // size) + (np.arange(size) < num_steps % size)
     key_start, key_steps = jax.random.split(key)
     draw = env.reset if start is None else start
+    if not callable(draw):
+        draw = _FixedStart(jnp.asarray(_checks.finite("start", start, rank=1), jnp.float32))
     lanes = _begin(draw, jax.random.split(key_start, size))
     pieces = _pieces(env, policy, draw, lanes, key_steps, limit, share)
     # Final states are frames too; episodes that terminate early make for some pieces more.

@@ -46,6 +46,8 @@ def from_gymnasium(env: Any, policy: Callable, num_steps: Count, key: PRNGKeyArr
     gymnasium = require("gymnasium", "gym")
     num_steps = _checks.count("num_steps", num_steps)
     is_vector = isinstance(env, gymnasium.vector.VectorEnv)
+    if not is_vector:
+        _checks.instance("env", env, gymnasium.Env, "a Gymnasium environment, as make() gives it")
     space = env.single_observation_space if is_vector else env.observation_space
     _check_space(gymnasium, space)
     key_env, key_policy = jax.random.split(key)
