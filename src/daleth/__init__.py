@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from daleth.evaluation import score
     from daleth.measures import StateMeasures
     from daleth.models import EmpiricalModel, MonteCarloModel
+    from daleth.models.storage import load
     from daleth.ranking import rank
     from daleth.returns import ReturnDistribution
     from daleth.tabular import MarkovChain
+    from daleth.training import fit
 
 _HOMES = {
     "EmpiricalModel": "daleth.models",
@@ -25,9 +27,13 @@ _HOMES = {
     "ReturnDistribution": "daleth.returns",
     "StateMeasures": "daleth.measures",
     "Trajectories": "daleth.data",
+    "fit": "daleth.training",
+    "load": "daleth.models.storage",
     "rank": "daleth.ranking",
     "score": "daleth.evaluation",
 }
+
+_ROOMS = ("data", "envs", "evaluation", "models", "plots", "policies", "tabular", "training")
 
 __all__ = [
     "EmpiricalModel",
@@ -37,6 +43,8 @@ __all__ = [
     "StateMeasures",
     "Trajectories",
     "__version__",
+    "fit",
+    "load",
     "rank",
     "score",
 ]
@@ -45,6 +53,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"daleth.{name}")
     raise AttributeError(f"module 'daleth' has no attribute {name!r}")
 
 

@@ -25,6 +25,9 @@ class Problem(eqx.Module):
 class Learner(eqx.Module):
     """An algorithm as a value: all its fields are static hyperparameters.
 
+    Hyperparameters are numbers, strings, booleans, None or tuples of these, so that a file can
+    hold them; the arrays of a state stay finite as long as all is well.
+
     A training loop draws windows, puts them into normalised units, and calls `step`; a model in
     the units of the user comes out of `model` at any time.
     """

@@ -1,0 +1,62 @@
+"""Algorithm 1 written down as it reads: all kernel values of a batch at once, general powers.
+
+The same mathematics, networks and random draws as `daleth.models.DeltaLearner`, so that losses
+can be compared; only the way of computing differs. It is here to be measured, not to be used.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from daleth.kernels import ALPHAS
+from daleth.models.delta import DeltaLearner
+from daleth.networks import normalise
+
+
+class NaiveDeltaLearner(DeltaLearner):
+    """A δ-model whose loss holds `O(b m² s²)` kernel values in memory."""
+
+    def loss(self, key, state, features, windows) -> Array:
+        """All source states of a batch at once."""
+        assert features is not None, "the naive version has an adversarial state kernel"
+        keys = jax.random.split(key, len(windows.length))
+        samples, targets = jax.vmap(self._samples, (0, None, 0))(keys, state, windows)
+        injection = jax.vmap(normalise(features))
+        return jax.vmap(naive_two_level_mmd)(injection(samples), injection(targets)).mean()
+
+
+def naive_two_level_mmd(ys: Array, yts: Array) -> Array:
+    """`daleth.discrepancy.two_level_mmd` from full Gram matrices, for samples `[m, s, d]`."""
+    num_atoms, num_samples, _ = ys.shape
+    gram_s, gram_t, gram_st = gram(ys, ys), gram(yts, yts), gram(ys, yts)
+    u_s, u_t = u_statistics(gram_s), u_statistics(gram_t)
+    off_diagonal = 1 - jnp.eye(num_atoms)
+    d_s = off_diagonal * (u_s[:, None] + u_s - 2 * gram_s.mean((2, 3)))
+    d_t = off_diagonal * (u_t[:, None] + u_t - 2 * gram_t.mean((2, 3)))
+    d_st = u_s[:, None] + u_t - 2 * gram_st.mean((2, 3))
+    entries = jnp.concatenate([d_s.ravel(), d_t.ravel(), d_st.ravel()])
+    floor = (2 * len(ALPHAS) - u_s.mean() - u_t.mean()) / (2 * num_samples)
+    squared_bandwidth = jax.lax.stop_gradient(
+        jnp.maximum(jnp.median(entries), jnp.maximum(floor, 1e-4))
+    )
+
+    def model_kernel(d: Array) -> Array:
+        ratio = d / squared_bandwidth
+        return jnp.where(ratio < 0, 1 - ratio / 2, (1 + jnp.maximum(ratio, 0)) ** -0.5)
+
+    return (model_kernel(d_s) + model_kernel(d_t) - 2 * model_kernel(d_st)).mean()
+
+
+def gram(ys: Array, yts: Array) -> Array:
+    """The state kernel of all pairs of samples of all pairs of atoms, `[m, m, s, s]`."""
+    squared = ((ys[:, None, :, None] - yts[None, :, None]) ** 2).sum(-1)
+    powers = [(1 + squared / (2 * alpha)) ** -alpha for alpha in ALPHAS]
+    return sum(powers, start=jnp.zeros_like(squared))
+
+
+def u_statistics(gram_within: Array) -> Array:
+    """The mean over distinct samples of each atom, `[m]`."""
+    own = jnp.einsum("iist->ist", gram_within)
+    num_samples = own.shape[-1]
+    distinct = own * (1 - jnp.eye(num_samples))
+    return distinct.sum((1, 2)) / (num_samples * (num_samples - 1))

@@ -1,0 +1,257 @@
+"""Networks as frozen PyTrees of arrays: noise-fed generators and invertible state features.
+
+A leading atom axis on every array makes one PyTree stand for `m` independent networks.
+"""
+
+import itertools
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from daleth import _checks
+from daleth._typing import Count, Real
+
+
+class Generator(eqx.Module):
+    r"""One noise-fed atom: an MLP that pushes noise forward to a state measure $\theta(x)$.
+
+    $$ \theta(x) = \mathrm{law}(\Phi(\omega; x)), \quad \omega \sim N(0, I) $$
+
+    `depth` hidden layers of `width` units with ReLU, as in the table of appendix D.
+
+    Attributes:
+        weights: one matrix `[out, in]` a layer; the first reads state and noise side by side.
+        biases: one vector `[out]` a layer.
+
+    Example:
+        >>> generator = Generator(jax.random.key(0), state_dim=2)
+        >>> generator(jnp.zeros(2), jnp.ones(8)).shape
+        (2,)
+    """
+
+    weights: tuple[Float[Array, "..."], ...]
+    biases: tuple[Float[Array, "..."], ...]
+
+    def __init__(
+        self,
+        key: PRNGKeyArray,
+        state_dim: Count,
+        num_features_noise: Count = 8,
+        width: Count = 256,
+        depth: Count = 3,
+    ):
+        state_dim = _checks.count("state_dim", state_dim)
+        noise_dim = _checks.count("num_features_noise", num_features_noise)
+        hidden = [_checks.count("width", width)] * _checks.count("depth", depth)
+        self.weights, self.biases = _linear_layers(key, [state_dim + noise_dim, *hidden, state_dim])
+
+    def __call__(
+        self, source_state: Float[Array, "d"], noise: Float[Array, "z"]
+    ) -> Float[Array, "d"]:
+        """The state that one noise vector stands for."""
+        hidden = jnp.concatenate([source_state, noise])
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            hidden = jax.nn.relu(weight @ hidden + bias)
+        return self.weights[-1] @ hidden + self.biases[-1]
+
+
+def make_generators(
+    key: PRNGKeyArray,
+    num_atoms: Count,
+    state_dim: Count,
+    num_features_noise: Count = 8,
+    width: Count = 256,
+    depth: Count = 3,
+) -> Generator:
+    """`num_atoms` independent generators as one PyTree with a leading atom axis.
+
+    Example:
+        >>> make_generators(jax.random.key(0), num_atoms=4, state_dim=2).biases[-1].shape
+        (4, 2)
+    """
+    keys = jax.random.split(key, _checks.count("num_atoms", num_atoms))
+    return jax.vmap(lambda k: Generator(k, state_dim, num_features_noise, width, depth))(keys)
+
+
+def generate(
+    generators: Generator, source_state: Float[Array, "d"], noise: Float[Array, "m s z"]
+) -> Float[Array, "m s d"]:
+    """State samples of all atoms at one source state: `generator_i(source_state, noise[i, j])`.
+
+    Matrix products batched over the atoms; the source state enters the first layer once.
+
+    Example:
+        >>> generators = make_generators(jax.random.key(0), num_atoms=4, state_dim=2)
+        >>> generate(generators, jnp.zeros(2), jnp.ones((4, 16, 8))).shape
+        (4, 16, 2)
+    """
+    (first, *rest), (bias, *biases) = generators.weights, generators.biases
+    state_dim = source_state.shape[-1]
+    constant = first[..., :state_dim] @ source_state + bias
+    hidden = _apply(first[..., state_dim:], constant, noise)
+    for weight, bias in zip(rest, biases, strict=True):
+        hidden = _apply(weight, bias, jax.nn.relu(hidden))
+    return hidden
+
+
+class InvertibleFeatures(eqx.Module):
+    r"""Raw weights of an injective map $f: \mathbb{R}^d \to \mathbb{R}^q$, before `normalise`.
+
+    The state is padded with zeros to `num_features`, then goes through residual blocks
+
+    $$ x \mapsto x + g(x), \quad \mathrm{Lip}(g) \le c < 1, $$
+
+    where $g$ is a ReLU network of `num_layers` linear maps with `width` units between them. A
+    composition of an injection with a characteristic kernel is characteristic (section 5.2), so
+    an adversary may train these weights. It has no call of its own: both sides of a loss must see
+    the same normalisation, so it is normalised once for both.
+
+    Attributes:
+        weights: for each block, one matrix `[out, in]` a layer.
+        biases: for each block, one vector `[out]` a layer.
+        lipschitz: the bound $c$.
+    """
+
+    weights: tuple[tuple[Float[Array, "..."], ...], ...]
+    biases: tuple[tuple[Float[Array, "..."], ...], ...]
+    lipschitz: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        key: PRNGKeyArray,
+        state_dim: Count,
+        num_features: Count = 8,
+        width: Count = 256,
+        num_blocks: Count = 2,
+        num_layers: Count = 2,
+        lipschitz: Real = 0.9,
+    ):
+        state_dim = _checks.count("state_dim", state_dim)
+        num_features = _checks.count("num_features", num_features)
+        if num_features < state_dim:
+            raise ValueError(
+                f"num_features must be at least the state dimension {state_dim} "
+                f"for an injective map, got {num_features}"
+            )
+        self.lipschitz = _checks.number("lipschitz", lipschitz)
+        if not 0 < self.lipschitz < 1:
+            raise ValueError(f"lipschitz must lie in (0, 1), got {self.lipschitz:g}")
+        inner = [_checks.count("width", width)] * (_checks.count("num_layers", num_layers) - 1)
+        sizes = [num_features, *inner, num_features]
+        keys = jax.random.split(key, _checks.count("num_blocks", num_blocks))
+        blocks = [_linear_layers(k, sizes) for k in keys]
+        self.weights = tuple(weights for weights, _ in blocks)
+        self.biases = tuple(biases for _, biases in blocks)
+
+
+class NormalisedFeatures(eqx.Module):
+    """An injective map of states to features, with $(1-c)^B |x-y| <= |f(x)-f(y)|$ for `B` blocks.
+
+    Attributes:
+        weights: for each block, matrices whose norms multiply to at most $c$.
+        biases: for each block, one vector a layer.
+    """
+
+    weights: tuple[tuple[Float[Array, "..."], ...], ...]
+    biases: tuple[tuple[Float[Array, "..."], ...], ...]
+
+    def __call__(self, states: Float[Array, "*m s d"]) -> Float[Array, "*m s q"]:
+        """The features of a set of states; with an atom axis, those of each atom's network."""
+        num_features = self.biases[0][-1].shape[-1]
+        padding = [(0, 0)] * (states.ndim - 1) + [(0, num_features - states.shape[-1])]
+        features = jnp.pad(states, padding)
+        for weights, biases in zip(self.weights, self.biases, strict=True):
+            features = features + _branch(weights, biases, features)
+        return features
+
+    def inverse(
+        self, features: Float[Array, "*m s q"], num_iterations: int = 200
+    ) -> Float[Array, "*m s q"]:
+        """The zero-padded states, by the fixed-point iteration `x <- y - g(x)` in each block.
+
+        The error shrinks at least by the factor `c` in an iteration.
+        """
+        for weights, biases in zip(reversed(self.weights), reversed(self.biases), strict=True):
+            target = features
+
+            def iterate(_, x, weights=weights, biases=biases, target=target):
+                return target - _branch(weights, biases, x)
+
+            features = jax.lax.fori_loop(0, num_iterations, iterate, target)
+        return features
+
+
+def make_features(
+    key: PRNGKeyArray,
+    num_atoms: Count,
+    state_dim: Count,
+    num_features: Count = 8,
+    width: Count = 256,
+    num_blocks: Count = 2,
+    num_layers: Count = 2,
+) -> InvertibleFeatures:
+    """`num_atoms` independent feature networks as one PyTree with a leading atom axis."""
+    keys = jax.random.split(key, _checks.count("num_atoms", num_atoms))
+    sizes = (state_dim, num_features, width, num_blocks, num_layers)
+    return jax.vmap(lambda key_atom: InvertibleFeatures(key_atom, *sizes))(keys)
+
+
+def normalise(features: InvertibleFeatures) -> NormalisedFeatures:
+    r"""Scales every linear map so that each branch has Lipschitz constant at most $c$.
+
+    $$ W \mapsto W \min(1, c^{1/L} / \lVert W \rVert_2) $$
+
+    with `L` layers a branch, so that the norms of a branch multiply to at most $c$. The norm is
+    exact, from the eigenvalues of the small Gram matrix (8 x 8 for the paper's sizes, which costs
+    microseconds), where one step of power iteration only bounds it from below and leaves $f$
+    possibly not injective. There are thus no buffers, and the gradient goes through the norm.
+
+    Works for one network and for a leading atom axis. Call it once a loss.
+
+    Example:
+        >>> features = normalise(InvertibleFeatures(jax.random.key(0), state_dim=2))
+        >>> features(jnp.ones((16, 2))).shape
+        (16, 8)
+    """
+    scaled = []
+    for weights in features.weights:
+        bound = features.lipschitz ** (1 / len(weights))
+        scaled.append(
+            tuple(w * jnp.minimum(1, bound / _spectral_norm(w))[..., None, None] for w in weights)
+        )
+    return NormalisedFeatures(tuple(scaled), features.biases)
+
+
+def _spectral_norm(weight: Float[Array, "*m out in"]) -> Float[Array, "*m"]:
+    rows, columns = weight.shape[-2:]
+    across = jnp.swapaxes(weight, -1, -2)
+    gram = weight @ across if rows <= columns else across @ weight
+    return jnp.sqrt(jnp.linalg.eigvalsh(gram)[..., -1])
+
+
+def _branch(weights: tuple[Array, ...], biases: tuple[Array, ...], hidden: Array) -> Array:
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        hidden = jax.nn.relu(_apply(weight, bias, hidden))
+    return _apply(weights[-1], biases[-1], hidden)
+
+
+def _apply(weight: Array, bias: Array, rows: Array) -> Array:
+    return rows @ jnp.swapaxes(weight, -1, -2) + bias[..., None, :]
+
+
+def _linear_layers(
+    key: PRNGKeyArray, sizes: list[int]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Weights and biases, uniform on ±1/√in, layer after layer, from one draw."""
+    layers = list(zip(sizes[:-1], sizes[1:], strict=True))
+    ends = list(itertools.accumulate((inputs + 1) * outputs for inputs, outputs in layers))
+    parts = jnp.split(jax.random.uniform(key, (ends[-1],), minval=-1, maxval=1), ends[:-1])
+    weights, biases = [], []
+    for (inputs, outputs), part in zip(layers, parts, strict=True):
+        both = part.reshape(outputs, inputs + 1) / math.sqrt(inputs)
+        weights.append(both[:, 1:])
+        biases.append(both[:, 0])
+    return tuple(weights), tuple(biases)

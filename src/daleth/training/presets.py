@@ -1,0 +1,33 @@
+"""Learners by name."""
+
+from collections.abc import Callable
+
+from daleth import _checks
+from daleth.models.learner import Learner
+
+
+def _paper(gamma: float) -> Learner:
+    from daleth.models.delta import DeltaLearner
+
+    return DeltaLearner(gamma=gamma)
+
+
+PRESETS: dict[str, Callable[[float], Learner]] = {"paper": _paper}
+"""A function of the discount factor for each name, which imports its learner when called."""
+
+DEFAULT_GAMMA = 0.95
+
+
+def as_learner(model: object, gamma: object) -> Learner:
+    """The learner that `fit` was asked for: one handed in, or a preset under a discount factor."""
+    if isinstance(model, Learner):
+        if gamma is not None and _checks.discount(gamma) != model.gamma:
+            raise ValueError(
+                f"gamma={gamma} contradicts the learner, whose gamma is {model.gamma}: leave it out"
+            )
+        _checks.discount(model.gamma)
+        return model
+    if not isinstance(model, str) or model not in PRESETS:
+        known = ", ".join(repr(name) for name in PRESETS)
+        raise ValueError(f"model must be a Learner or a preset ({known}), got {model!r}")
+    return PRESETS[model](DEFAULT_GAMMA if gamma is None else _checks.discount(gamma))
