@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types format clean
+.PHONY: demo test test-slow lint types format clean
 
 demo: .venv/.demo
 	$(BIN)/daleth demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest
+
+test-slow: .venv/.dev
+	$(BIN)/python -m pytest -m slow
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

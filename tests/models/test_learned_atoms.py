@@ -1,6 +1,7 @@
 """δ-models and γ-ensembles against the exact laws of chains."""
 
 import numpy as np
+import pytest
 
 from daleth import ReturnDistribution, fit
 from daleth.data import Trajectories
@@ -43,6 +44,7 @@ def mean_squared_cramer(returns: ReturnDistribution, laws: list) -> float:
     return float(np.mean(errors))
 
 
+@pytest.mark.slow
 def test_three_state_chain():
     """A δ-model comes close to the exact laws; a γ-ensemble and the true mean do not."""
     chain = three_state_chain()
