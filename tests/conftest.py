@@ -3,7 +3,13 @@
 import os
 
 # Tests run side by side, one process a core: threads of one would only take time from another.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+# Most of their time is compilation of code that runs once: optimising it does not pay.
+_FLAGS = (
+    "--xla_cpu_multi_thread_eigen=false",
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+)
+os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS))
 
 import jax
 import matplotlib as mpl

@@ -14,6 +14,8 @@ from daleth.models.feature_moments import fit_reward, symmetric
 from daleth.models.learner import Problem
 from daleth.models.successor_features import SuccessorFeaturesLearner
 
+pytestmark = pytest.mark.slow
+
 GAMMA = 0.9
 CHUNK = 250
 LEARNER = SuccessorFeaturesLearner(GAMMA, num_frequencies=4, width=16, num_bootstrap_steps=5)

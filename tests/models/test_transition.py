@@ -16,6 +16,8 @@ from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.transition import RolloutModel, StateRange, TransitionKernel
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"gamma": 0.8, "width": 32, "depth": 2, "learning_rate": 3e-3, "batch_size": 64}
 LEARNERS = {
     "residual gaussian": ResidualGaussianLearner(**SMALL, num_atoms=400),
@@ -206,7 +208,6 @@ def occupied(model, source, key):
     return np.sum(np.asarray(measures.point_weights)[..., None] * near, axis=-2).mean(axis=(0, 1))
 
 
-@pytest.mark.slow
 def test_absorbed_mass_of_a_walk_to_the_right(key):
     name = "residual gaussian"
     model = train(LEARNERS[name], WALKS[name], num_updates=1000)
@@ -214,7 +215,6 @@ def test_absorbed_mass_of_a_walk_to_the_right(key):
         np.testing.assert_allclose(occupied(model, source, key), expected, atol=1e-3)
 
 
-@pytest.mark.slow
 def test_absorbed_mass_of_a_random_walk(key):
     """Next states are left or right: the generator splits its noise, as a Gaussian cannot."""
     model = train(LEARNERS["paper"], WALKS["paper"], num_updates=4000)
