@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint types format clean
+.PHONY: demo test test-slow lint types format docs clean
 
 demo: .venv/.demo
 	$(BIN)/daleth demo
@@ -24,6 +24,9 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: .venv/.docs
+	$(BIN)/mkdocs build --strict
+
 clean:
 	rm -rf .venv .pytest_cache .hypothesis .ruff_cache
 
@@ -37,3 +40,7 @@ $(BIN)/python:
 .venv/.dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@ .venv/.demo
+
+.venv/.docs: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@

@@ -27,15 +27,39 @@ def machine() -> dict[str, Any]:
 def record(name: str, title: str, rows: list[dict[str, Any]], note: str) -> None:
     """Prints a table and writes it with its numbers to `docs/benchmarks/`."""
     about = machine()
-    columns = list(rows[0])
-    lines = [f"# {title}", "", note, "", "| " + " | ".join(columns) + " |"]
-    lines.append("|" + "---|" * len(columns))
-    lines += ["| " + " | ".join(_cell(row[column]) for column in columns) + " |" for row in rows]
+    lines = [f"# {title}", "", note, "", *table(rows)]
     lines += ["", ", ".join(f"{key} {value}" for key, value in about.items()), ""]
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.md").write_text("\n".join(lines))
     (RESULTS / f"{name}.json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
     print("\n".join(lines))
+
+
+def merge(name: str, rows: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Puts rows into `docs/benchmarks/name.json` in the place of older ones of the same key."""
+    path = RESULTS / f"{name}.json"
+    old = json.loads(path.read_text())["rows"] if path.exists() else []
+    fresh = {tuple(row[column] for column in key) for row in rows}
+    kept = [row for row in old if tuple(row[column] for column in key) not in fresh]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    merged = kept + rows
+    path.write_text(json.dumps({"machine": machine(), "rows": merged}, indent=1))
+    return merged
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """What a benchmark has left behind."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """The lines of a Markdown table."""
+    columns = list(rows[0])
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + [
+        "| " + " | ".join(_cell(row[column]) for column in columns) + " |" for row in rows
+    ]
 
 
 def _cell(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Algorithm 1 written down as it reads: all kernel values of a batch at once, general powers.
 
-The same mathematics, networks and random draws as `daleth.models.DeltaLearner`, so that losses
+The same mathematics, networks and random draws as `daleth.models.delta.paper_learner`, so that
+losses
 can be compared; only the way of computing differs. It is here to be measured, not to be used.
 """
 
@@ -14,19 +15,23 @@ from daleth.networks import normalise
 
 
 class NaiveDeltaLearner(DeltaLearner):
-    """A δ-model whose loss holds `O(b m² s²)` kernel values in memory."""
+    """A δ-model of the paper's parts whose loss holds `O(b m² s²)` kernel values in memory."""
 
     def loss(self, key, state, features, windows) -> Array:
         """All source states of a batch at once."""
         assert features is not None, "the naive version has an adversarial state kernel"
-        keys = jax.random.split(key, len(windows.length))
-        samples, targets = jax.vmap(self._samples, (0, None, 0))(keys, state, windows)
+        assert self.targets == "sampled", "the naive version compares draws"
+        _, _, key_windows = jax.random.split(key, 3)
+        keys = jax.random.split(key_windows, len(windows.length))
+        both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, None)
+        source, target = both
         injection = jax.vmap(normalise(features))
-        return jax.vmap(naive_two_level_mmd)(injection(samples), injection(targets)).mean()
+        pairs = injection(source.points), injection(target.bootstrap.points)
+        return jax.vmap(naive_two_level_mmd)(*pairs).mean()
 
 
 def naive_two_level_mmd(ys: Array, yts: Array) -> Array:
-    """`daleth.discrepancy.two_level_mmd` from full Gram matrices, for samples `[m, s, d]`."""
+    """`daleth.distances.two_level_mmd` from full Gram matrices, for samples `[m, s, d]`."""
     num_atoms, num_samples, _ = ys.shape
     gram_s, gram_t, gram_st = gram(ys, ys), gram(yts, yts), gram(ys, yts)
     u_s, u_t = u_statistics(gram_s), u_statistics(gram_t)

@@ -1,17 +1,20 @@
-"""Time and peak memory of one update of the paper's δ-model, beside a naive version.
+"""Time and peak memory of one update: Algorithm 1 as it reads, the preset `paper`, and `fast`.
 
     .venv/bin/python benchmarks/update_speed.py
 
-An update is an ascent step of the adversarial state kernel and a descent step of the generators.
-Each configuration runs in a process of its own, so that its peak memory is its own. Takes about
-five minutes on two cores; wants 14 GB and nothing else running.
+An update of the first two is an ascent step of the adversarial state kernel and a descent step of
+the generators; `naive` and `paper` are the same mathematics. Each configuration runs in a process
+of its own, so that its peak memory is its own. Wants 14 GB and nothing else running.
 """
 
+import dataclasses
 import json
+import math
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,27 +23,50 @@ from _record import record
 from naive import NaiveDeltaLearner
 
 from daleth.data import Normalisation, Windows
-from daleth.models.delta import DeltaLearner
+from daleth.models.delta import DeltaLearner, paper_learner
 from daleth.models.learner import Problem
+from daleth.parts import Particles
 
-LEARNERS = {"naive": NaiveDeltaLearner, "ours": DeltaLearner}
-STATE_DIM = 3
-NUM_UPDATES = 3
-# At 51 atoms and a batch of 32 the naive version would need more than 20 GB: compare at 16.
+STATE_DIM, GAMMA, BATCH_SIZE = 3, 0.95, 32
+SECONDS, MEMORY = "seconds per update", "peak memory [MB]"
+
+
+def paper(num_atoms: int, batch_size: int) -> DeltaLearner:
+    """The preset `paper`."""
+    return dataclasses.replace(paper_learner(GAMMA, num_atoms), batch_size=batch_size)
+
+
+def naive(num_atoms: int, batch_size: int) -> DeltaLearner:
+    """The same, computed as it reads."""
+    return NaiveDeltaLearner(**paper(num_atoms, batch_size).config())
+
+
+def fast(num_atoms: int, batch_size: int) -> DeltaLearner:
+    """The preset `fast`, with as many points in an atom as the paper has draws."""
+    particles = Particles(num_atoms=num_atoms, num_points=32)
+    return DeltaLearner(gamma=GAMMA, representation=particles, batch_size=batch_size)
+
+
+VERSIONS: dict[str, tuple[Callable[[int, int], DeltaLearner], int]] = {
+    "naive": (naive, 3),
+    "paper": (paper, 3),
+    "fast": (fast, 30),
+}
+"""A learner by number of atoms and batch size, and how many updates are timed."""
+
+# At 51 atoms and a batch of 32 the naive version would need more than 20 GB.
 CONFIGURATIONS = [
-    ("naive", 4, 32),
-    ("ours", 4, 32),
-    ("naive", 11, 32),
-    ("ours", 11, 32),
-    ("naive", 51, 16),
-    ("ours", 51, 16),
-    ("ours", 51, 32),
+    *(("naive", num_atoms, BATCH_SIZE) for num_atoms in (4, 11)),
+    *(("naive", 51, batch_size) for batch_size in (8, 16)),
+    *(("paper", num_atoms, BATCH_SIZE) for num_atoms in (4, 11, 51, 204)),
+    *(("fast", num_atoms, BATCH_SIZE) for num_atoms in (4, 11, 51, 204)),
 ]
 
 
-def measure(name: str, num_atoms: int, batch_size: int) -> dict[str, Any]:
+def measure(version: str, num_atoms: int, batch_size: int) -> dict[str, Any]:
     """One configuration, in this process; the loss is that of the first update."""
-    learner = LEARNERS[name](gamma=0.95, num_atoms=num_atoms, batch_size=batch_size)
+    make, num_updates = VERSIONS[version]
+    learner = make(num_atoms, batch_size)
     key_init, key_windows, key_step = jax.random.split(jax.random.key(0), 3)
     steps = (batch_size, learner.num_bootstrap_steps + 1, STATE_DIM)
     windows = Windows(
@@ -54,16 +80,16 @@ def measure(name: str, num_atoms: int, batch_size: int) -> dict[str, Any]:
     step = jax.jit(learner.step, donate_argnums=1)
     state, info = jax.block_until_ready(step(key_step, state, windows))
     seconds = []
-    for _ in range(NUM_UPDATES):
+    for _ in range(num_updates):
         started = time.perf_counter()
         state, _ = jax.block_until_ready(step(key_step, state, windows))
         seconds.append(time.perf_counter() - started)
     return {
-        "version": name,
+        "version": version,
         "atoms m": num_atoms,
         "batch b": batch_size,
-        "seconds per update": min(seconds),
-        "peak memory [MB]": (peak_bytes() - before) / 1e6,
+        SECONDS: min(seconds),
+        MEMORY: (peak_bytes() - before) / 1e6,
         "loss": float(info["loss"]),
     }
 
@@ -81,32 +107,52 @@ def measured_apart(*configuration: Any) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each of our rows beside the naive one of the same size; their losses must agree."""
-    naive = {(row["atoms m"], row["batch b"]): row for row in rows if row["version"] == "naive"}
+def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds how time grows with `m`, and ratios to the naive version at the same `m` and `b`."""
+    largest = max(row["batch b"] for row in rows)
+    # Later rows of the same size win: these are the larger batches, which scale with less error.
+    full = {
+        (row["version"], row["atoms m"]): {
+            column: row[column] * largest / row["batch b"] for column in (SECONDS, MEMORY)
+        }
+        for row in sorted(rows, key=lambda row: row["batch b"])
+    }
     for row in rows:
-        other = naive.get((row["atoms m"], row["batch b"]))
-        row["times faster"] = row["times less memory"] = "-"
-        if row["version"] == "ours" and other is not None:
-            if abs(row["loss"] - other["loss"]) > 1e-4:
-                raise RuntimeError(f"losses differ: {row['loss']} and {other['loss']}")
-            for ratio, column in (
-                ("times faster", "seconds per update"),
-                ("times less memory", "peak memory [MB]"),
-            ):
-                row[ratio] = other[column] / row[column]
+        version, num_atoms = row["version"], row["atoms m"]
+        smaller = [m for v, m in full if v == version and m < num_atoms]
+        row["exponent in m"] = row["naive / this, time"] = row["naive / this, memory"] = "-"
+        if smaller:
+            growth = full[version, num_atoms][SECONDS] / full[version, max(smaller)][SECONDS]
+            row["exponent in m"] = math.log(growth) / math.log(num_atoms / max(smaller))
+        reference = full.get(("naive", num_atoms))
+        if version != "naive" and reference is not None:
+            row["naive / this, time"] = reference[SECONDS] / row[SECONDS]
+            row["naive / this, memory"] = reference[MEMORY] / row[MEMORY]
     return rows
 
 
+def check_losses(rows: list[dict[str, Any]]) -> None:
+    """`naive` and `paper` are the same loss of the same draws."""
+    losses = {(row["version"], row["atoms m"], row["batch b"]): row["loss"] for row in rows}
+    for (version, *size), loss in losses.items():
+        other = losses.get(("paper", *size), loss)
+        if version == "naive" and abs(loss - other) > 1e-4:
+            raise RuntimeError(f"losses differ at m, b = {size}: {loss} and {other}")
+
+
 def main() -> None:
+    rows = [measured_apart(*configuration) for configuration in CONFIGURATIONS]
+    check_losses(rows)
     record(
         "update_speed",
-        "One update of the δ-model of the paper",
-        with_ratios([measured_apart(*configuration) for configuration in CONFIGURATIONS]),
-        f"s = 32 state samples, d = {STATE_DIM}, n = 5, 8 features; the fastest of {NUM_UPDATES} "
-        "updates after compilation; peak memory above that of the process after its imports. "
-        "Losses agree to 1e-4. Time and memory of the kernels are linear in b: the naive version "
-        "with 51 atoms is measured at b = 16, since at b = 32 it would need more than 20 GB. "
+        "One update of a δ-model",
+        compared(rows),
+        f"s = 32 state samples or k = 32 points an atom, d = {STATE_DIM}, all else as in the "
+        "presets; the fastest of some updates after compilation; peak memory above that of the "
+        "process after its imports. `naive` and `paper` are the same mathematics, and their losses "
+        "agree to 1e-4; `fast` is another loss. The exponent says how time grows with m from the "
+        "row of the next smaller m on. With 51 atoms and b = 32 the naive version would need more "
+        "than 20 GB: ratios there take its time and memory at b = 16, scaled linearly to 32. "
         "Written by `benchmarks/update_speed.py`.",
     )
 

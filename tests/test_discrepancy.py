@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from daleth import discrepancy
 from daleth.discrepancy import (
+    SMALLEST_BANDWIDTH,
     mean_state_kernel,
     mean_state_kernel_within,
     median_bandwidth,
@@ -16,12 +16,18 @@ from daleth.discrepancy import (
     pairwise_squared_mmd,
     pairwise_squared_mmd_within,
     squared_mmd,
-    two_level_mmd,
     within_means,
 )
+from daleth.distances import SampleDistances, two_level_mmd
 from daleth.kernels import inverse_multiquadric, rational_quadratic
 
-loss_and_gradients = jax.jit(jax.value_and_grad(lambda a, b: two_level_mmd(a, b)[0], (0, 1)))
+
+def paper_loss(ys, yts):
+    """The loss of Algorithm 1 from draws, and what it says of itself."""
+    return two_level_mmd(SampleDistances(ys, yts))
+
+
+loss_and_gradients = jax.jit(jax.value_and_grad(lambda a, b: paper_loss(a, b)[0], (0, 1)))
 
 
 def one_over(z):
@@ -160,7 +166,7 @@ def test_with_one_atom_the_loss_is_a_monotone_function_of_the_squared_mmd():
     @jax.jit
     @jax.vmap
     def both(shift):
-        return squared_mmd(ys[0], ys[0] + shift), *two_level_mmd(ys, ys + shift)
+        return squared_mmd(ys[0], ys[0] + shift), *paper_loss(ys, ys + shift)
 
     distances, losses, infos = both(shifts)
     # A shift leaves the within-means, hence the floor, which is the bandwidth of one atom.
@@ -179,13 +185,13 @@ def test_two_level_loss_equals_its_definition_in_value_and_gradient():
     wanted, wanted_gradients = jax.jit(jax.value_and_grad(plain_loss, (0, 1)))(ys, yts)
     np.testing.assert_allclose(value, wanted, atol=1e-5)
     np.testing.assert_allclose(gradients, wanted_gradients, atol=1e-5)
-    np.testing.assert_allclose(two_level_mmd(ys, yts)[0], value, atol=1e-6)
+    np.testing.assert_allclose(paper_loss(ys, yts)[0], value, atol=1e-6)
 
 
 def test_gradient_of_the_two_level_loss_by_finite_differences():
     with jax.enable_x64(True):
         ys, yts = (jnp.asarray(np.asarray(a, np.float64)) for a in samples(5, 3, num_samples=4))
-        gradients, info = jax.jit(jax.grad(two_level_mmd, (0, 1), has_aux=True))(ys, yts)
+        gradients, info = jax.jit(jax.grad(paper_loss, (0, 1), has_aux=True))(ys, yts)
 
         @jax.jit
         def loss(a, b):
@@ -209,7 +215,7 @@ def test_one_source_state_at_a_time_equals_each_alone():
     @jax.jit
     @partial(jax.grad, argnums=(0, 1), has_aux=True)
     def batched(a, b):
-        losses, _ = jax.lax.map(lambda pair: two_level_mmd(*pair), (a, b))
+        losses, _ = jax.lax.map(lambda pair: paper_loss(*pair), (a, b))
         return losses.sum(), losses
 
     gradients, losses = batched(ys, yts)
@@ -223,11 +229,11 @@ def test_equal_futures_do_not_scale_the_loss_by_noise():
     # All distances are noise around 0: the plain median would be noise too, often below 0.
     draws = np.random.default_rng(0).normal(size=(2, 32, 4, 32, 3)).astype(np.float32)
     draws[:, 0] = 0  # the first source state has one future, and that is one point
-    losses, infos = jax.jit(jax.vmap(two_level_mmd))(*draws)
+    losses, infos = jax.jit(jax.vmap(paper_loss))(*draws)
     np.testing.assert_allclose(infos["squared_bandwidth"], infos["bandwidth_floor"], rtol=1e-6)
     assert jnp.abs(losses).max() < 0.5
     assert losses[0] == 0
-    assert infos["squared_bandwidth"][0] == np.float32(discrepancy._SMALLEST_BANDWIDTH)
+    assert infos["squared_bandwidth"][0] == np.float32(SMALLEST_BANDWIDTH)
 
 
 def test_one_sample_is_refused():

@@ -34,7 +34,7 @@ def power_iteration_norm(matrix, num_steps=2_000):
 
 
 def test_generator_by_hand():
-    generator = Generator(jax.random.key(0), state_dim=1, num_features_noise=1, width=2, depth=1)
+    generator = Generator(jax.random.key(0), state_dim=1, noise_dim=1, width=2, depth=1)
     layers = [[[1.0, 0.0], [-1.0, 2.0]], [[3.0, 5.0]]], [[0.0, 1.0], [-1.0]]
     leaves = [jnp.array(x) for part in layers for x in part]
     generator = jax.tree.unflatten(jax.tree.structure(generator), leaves)

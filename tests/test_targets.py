@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daleth.targets import draw_offsets, horizon, sampled_target, target_weights
+from daleth.measures import StateMeasures
+from daleth.targets import draw_offsets, exact_target, horizon, sampled_target, target_weights
 
 # By hand, for n = 3 and gamma = 1/2: (length, terminated, direct masses, bootstrap mass).
 TABLE = [
@@ -103,6 +104,35 @@ def test_sampled_targets_have_the_exact_weights(key, length, terminated):
         share = float((drawn[:, 0] == step).mean())
         assert share == pytest.approx(float(weights.direct[step]), abs=4 * 0.5 / num**0.5)
     assert float((drawn == -1).mean()) == pytest.approx(float(weights.bootstrap), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("length", "terminated"),
+    [(3, False), (2, False), (2, True)],
+    ids=["full", "truncated", "terminated"],
+)
+def test_exact_targets_are_the_mean_of_sampled_ones(key, length, terminated):
+    """Two atoms on two points each; mean embeddings in cosines within 4 standard errors."""
+    gamma, num = 0.7, 20_000
+    key_offset, key_choice = jax.random.split(key)
+    states = jnp.array([[0.0], [1.0], [-1.0], [2.0]])[jnp.minimum(jnp.arange(4), length)]
+    bootstrap = StateMeasures(jnp.array([[[0.5], [3.0]], [[-2.0], [1.5]]]))
+    ends = states, jnp.array(length), jnp.array(terminated)
+
+    exact = exact_target(*ends, bootstrap, gamma).measures()
+    np.testing.assert_allclose(exact.point_weights.sum(axis=-1), 1, rtol=1e-6)
+    offsets = draw_offsets(key_offset, (2, num), gamma)
+    choice = jax.random.randint(key_choice, (2, num, 1), 0, 2)
+    drawn = sampled_target(*ends, offsets, jnp.take_along_axis(bootstrap.points, choice, axis=1))
+
+    def features(points):
+        return np.cos(np.asarray(points) * np.linspace(0.3, 2.5, 6) + np.arange(6))
+
+    wanted = (np.asarray(exact.point_weights)[..., None] * features(exact.points)).sum(axis=1)
+    found = features(drawn)
+    error = found.std(axis=1) / num**0.5
+    assert (np.abs(found.mean(axis=1) - wanted) < 4 * error).all()
+    assert (error < 0.01).all()
 
 
 @pytest.mark.parametrize("gamma", [0.99, 0.999, 0.9999])

@@ -33,7 +33,18 @@ _HOMES = {
     "score": "daleth.evaluation",
 }
 
-_ROOMS = ("data", "envs", "evaluation", "models", "plots", "policies", "tabular", "training")
+_ROOMS = (
+    "data",
+    "envs",
+    "evaluation",
+    "models",
+    "parts",
+    "plots",
+    "policies",
+    "rewards",
+    "tabular",
+    "training",
+)
 
 __all__ = [
     "EmpiricalModel",

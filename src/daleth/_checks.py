@@ -89,6 +89,14 @@ def number(name: str, value: object) -> float:
     return float(finite(name, value, rank=0))
 
 
+def positive(name: str, value: object) -> float:
+    """A finite number above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be positive, got {result:g}")
+    return result
+
+
 def discount(value: object) -> float:
     """`value` as a discount factor, 0 ≤ γ < 1."""
     gamma = number("gamma", value)

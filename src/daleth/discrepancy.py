@@ -16,7 +16,7 @@ from daleth.kernels import inverse_multiquadric, rational_quadratic, squared_dis
 StateKernel = Callable[[Array], Array]
 """A function of the squared distance of two states, elementwise."""
 
-_SMALLEST_BANDWIDTH = 1e-4  # rounding of float32 leaves errors of about 1e-6 in a squared MMD
+SMALLEST_BANDWIDTH = 1e-4  # rounding of float32 leaves errors of about 1e-6 in a squared MMD
 
 
 def squared_mmd(
@@ -85,7 +85,7 @@ def median_bandwidth(
     d_s: Float[Array, "m m"],
     d_t: Float[Array, "mt mt"],
     d_st: Float[Array, "m mt"],
-    floor: float | Float[Array, ""] = _SMALLEST_BANDWIDTH,
+    floor: float | Float[Array, ""] = SMALLEST_BANDWIDTH,
 ) -> Float[Array, ""]:
     r"""The median heuristic $\sigma^2$ of the model kernel, with no gradient.
 
@@ -122,39 +122,6 @@ def model_discrepancy(
     return source + target - 2 * across
 
 
-def two_level_mmd(
-    ys: Float[Array, "m s d"],
-    yts: Float[Array, "mt t d"],
-    state_kernel: StateKernel = rational_quadratic,
-) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
-    r"""The loss of a δ-model at one source state: Algorithm 1 from samples (or features) on.
-
-    Args:
-        ys: samples of the model's atoms, `[m, s, d]`, mapped by the state features if there are.
-        yts: samples of the target's atoms, `[m, s, d]`, mapped by the same state features.
-        state_kernel: on squared distances.
-
-    Returns:
-        The loss, and `squared_bandwidth`, `bandwidth_floor` and `mean_squared_mmd` across.
-    """
-    source = mean_state_kernel_within(ys, state_kernel)
-    target = mean_state_kernel_within(yts, state_kernel)
-    across = mean_state_kernel(ys, yts, state_kernel)
-    u_source = _without_diagonal(jnp.diagonal(source), ys.shape[1], state_kernel)
-    u_target = _without_diagonal(jnp.diagonal(target), yts.shape[1], state_kernel)
-    d_s = _within_distances(source, ys.shape[1], state_kernel)
-    d_t = _within_distances(target, yts.shape[1], state_kernel)
-    d_st = u_source[:, None] + u_target - 2 * across
-    floor = bandwidth_floor(u_source, u_target, ys.shape[1], yts.shape[1], state_kernel)
-    squared_bandwidth = median_bandwidth(d_s, d_t, d_st, floor)
-    info = {
-        "squared_bandwidth": squared_bandwidth,
-        "bandwidth_floor": floor,
-        "mean_squared_mmd": jax.lax.stop_gradient(d_st.mean()),
-    }
-    return model_discrepancy(d_s, d_t, d_st, squared_bandwidth), info
-
-
 def bandwidth_floor(
     u_source: Float[Array, "m"],
     u_target: Float[Array, "mt"],
@@ -175,7 +142,7 @@ def bandwidth_floor(
     at_zero = _at_zero(state_kernel, u_source)
     source = (at_zero - u_source.mean()) / num_samples
     target = (at_zero - u_target.mean()) / num_target_samples
-    return jax.lax.stop_gradient(jnp.maximum((source + target) / 2, _SMALLEST_BANDWIDTH))
+    return jax.lax.stop_gradient(jnp.maximum((source + target) / 2, SMALLEST_BANDWIDTH))
 
 
 def mean_state_kernel(
@@ -212,6 +179,30 @@ def mean_state_kernel_within(
     behind = (atoms[:, None] - atoms) % num_atoms
     first = jnp.where(ahead < width, atoms[:, None], atoms)
     return half[first, jnp.where(ahead < width, ahead, behind)]
+
+
+def weighted_mean_state_kernel(
+    ys: Float[Array, "m k d"],
+    weights: Float[Array, "m k"],
+    others: Float[Array, "t l d"],
+    other_weights: Float[Array, "t l"],
+    state_kernel: StateKernel = rational_quadratic,
+) -> Float[Array, "m t"]:
+    r"""$\sum_{ab} w_{ia} v_{jb} \kappa(y_{ia}, z_{jb})$ for all pairs of weighted measures.
+
+    The inner products of mean embeddings, one row at a time; the backward pass computes kernel
+    values again.
+    """
+    num_others, num_points, state_dim = others.shape
+
+    @jax.checkpoint
+    def row(atom: tuple[Array, Array]) -> Array:
+        points, point_weights = atom
+        values = state_kernel(squared_distances(points, others.reshape(-1, state_dim)))
+        sums = (point_weights @ values).reshape(num_others, num_points)
+        return jnp.sum(sums * other_weights, axis=-1)
+
+    return jax.lax.map(row, (ys, weights))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
@@ -261,11 +252,22 @@ def _within_distances(means: Array, num_samples: int, state_kernel: StateKernel)
     return jnp.where(jnp.eye(len(means), dtype=bool), 0, distances)
 
 
-def _without_diagonal(v_statistics: Array, num_samples: int, state_kernel: StateKernel) -> Array:
+def draw_bias(
+    v_statistics: Float[Array, "m"],
+    num_samples: int,
+    state_kernel: StateKernel = rational_quadratic,
+) -> Float[Array, "m"]:
+    r"""What `s` independent draws add to the squared norm $V$ of a mean embedding.
+
+    $$ V - U = \frac{\kappa(0) - V}{s - 1} = \frac{\kappa(0) - U}{s} $$
+    """
     if num_samples < 2:
         raise ValueError(f"an unbiased squared MMD needs at least 2 samples, got {num_samples}")
-    at_zero = _at_zero(state_kernel, v_statistics)
-    return (num_samples * v_statistics - at_zero) / (num_samples - 1)
+    return (_at_zero(state_kernel, v_statistics) - v_statistics) / (num_samples - 1)
+
+
+def _without_diagonal(v_statistics: Array, num_samples: int, state_kernel: StateKernel) -> Array:
+    return v_statistics - draw_bias(v_statistics, num_samples, state_kernel)
 
 
 def _at_zero(state_kernel: StateKernel, like: Array) -> Array:

@@ -5,12 +5,13 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from daleth import _batches, _checks
 from daleth._typing import ArrayLike, Real, Reward
 from daleth.returns import ReturnDistribution
-from daleth.rewards import reward_values
+from daleth.rewards import reward_values, values_on_host
 
 
 class StateMeasures(eqx.Module):
@@ -57,7 +58,9 @@ class StateMeasures(eqx.Module):
 
     def expectations(self, reward: Reward) -> Float[Array, "*batch m"]:
         r"""$E_{Y \sim \theta_i} r(Y) = \sum_k w_{ik} r(y_{ik})$ for each atom."""
-        return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
+        if _checks.is_traced(self.points, self.point_weights):
+            return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
+        return jnp.asarray(self._expectations_on_host([reward])[0])
 
     def returns(self, reward: Reward | Sequence[Reward], gamma: Real) -> ReturnDistribution:
         r"""The return distribution of a reward (equation 4 of the paper), with no learning.
@@ -82,8 +85,24 @@ class StateMeasures(eqx.Module):
             return ReturnDistribution(self.expectations(reward) / (1 - gamma), self.atom_weights)
         if not isinstance(reward, Sequence) or not reward:
             raise ValueError("reward must be a function or a non-empty sequence of functions")
-        atoms = jnp.stack([self.expectations(one) for one in reward]) / (1 - gamma)
+        if _checks.is_traced(self.points, self.point_weights):
+            expectations = jnp.stack([self.expectations(one) for one in reward])
+        else:
+            expectations = jnp.asarray(self._expectations_on_host(reward))
+        atoms = expectations / (1 - gamma)
         return ReturnDistribution(atoms, jnp.broadcast_to(self.atom_weights, atoms.shape))
+
+    def _expectations_on_host(
+        self, rewards: Sequence[Reward]
+    ) -> Float[np.ndarray, "rewards *batch m"]:
+        """Rewards are Python functions: with numbers at hand NumPy answers them soonest."""
+        points, weights = np.asarray(self.points), np.asarray(self.point_weights)
+        flat = points.reshape(-1, points.shape[-1])
+        out = np.empty((len(rewards), *weights.shape[:-1]), points.dtype)
+        for row, reward in zip(out, rewards, strict=True):
+            values = values_on_host(reward, flat).reshape(weights.shape)
+            np.einsum("...k,...k->...", weights, values, out=row, casting="same_kind")
+        return out
 
     def mean(self) -> "StateMeasures":
         r"""The successor measure $\sum_i p_i \theta_i$, as one atom of `m k` points."""

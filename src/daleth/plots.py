@@ -149,6 +149,65 @@ def pit_histogram(
     return _plain(ax)
 
 
+def state_density(
+    points: ArrayLike,
+    weights: ArrayLike,
+    ax: "Axes | None" = None,
+    *,
+    color: str = BLUE,
+    bounds: tuple[Real, Real] = (-5.0, 5.0),
+    bandwidth: Real = 0.9,
+) -> "Axes":
+    """A state measure in the plane as a smooth density, opaque where it is highest.
+
+    Args:
+        points: `[k, 2]`.
+        weights: `[k]`.
+        ax: where to draw.
+        color: of the highest density.
+        bounds: of both axes; beyond them nothing is drawn.
+        bandwidth: standard deviation of the Gaussian put on each point, in units of the state.
+    """
+    ax = _axes(ax)
+    colors = require("matplotlib.colors", "plots")
+    places = _checks.finite("points", points, rank=2)
+    masses = _checks.finite("weights", weights, rank=1)
+    grid = np.linspace(*bounds, 121)
+    bumps = np.exp(-0.5 * ((grid[:, None, None] - places) / bandwidth) ** 2)
+    heights = np.einsum("xk,yk,k->yx", bumps[..., 0], bumps[..., 1], masses)
+    shades = colors.LinearSegmentedColormap.from_list(
+        "shades", [(*colors.to_rgb(color), alpha) for alpha in (0, 0.8)]
+    )
+    # Even steps of the root: low hills beside a high peak stay visible.
+    levels = heights.max() * np.linspace(0.3, 1, 8) ** 2
+    ax.contourf(grid, grid, heights, levels=levels, cmap=shades)
+    ax.contour(grid, grid, heights, levels=levels[:1], colors=[color], linewidths=1.0)
+    ax.set(xlim=bounds, ylim=bounds, aspect="equal", xticks=[], yticks=[])
+    return ax
+
+
+def quadrant_grid(values: ArrayLike, ax: "Axes | None" = None) -> "Axes":
+    """The reward of each quadrant, `[[top left, top right], [bottom left, bottom right]]`.
+
+    Red is negative, blue positive, white nothing.
+    """
+    ax = _axes(ax)
+    array = _checks.finite("values", values, rank=2)
+    patches = require("matplotlib.patches", "plots")
+    highest = np.abs(array).max() or 1.0
+    for (row, column), value in np.ndenumerate(array):
+        shade = (
+            RED if value < 0 else BLUE,
+            0.0 if value == 0 else 0.25 + 0.5 * abs(value) / highest,
+        )
+        ax.add_patch(patches.Rectangle((column, 1 - row), 1, 1, fc=shade, ec="0.35", lw=0.8))
+        place = (column + 0.5, 1.5 - row)
+        ax.text(*place, f"{value:g}", ha="center", va="center", fontsize=8)
+    ax.set(xlim=(0, 2), ylim=(0, 2), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
 def density(distribution: "ReturnDistribution") -> tuple[np.ndarray, np.ndarray]:
     """A Gaussian kernel density estimate of a law: a grid that covers it, and the heights."""
     from scipy.stats import gaussian_kde

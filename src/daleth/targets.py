@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import Real
+from daleth.measures import StateMeasures
 
 
 class TargetWeights(eqx.Module):
@@ -61,6 +62,65 @@ def target_weights(
     absorbed = jnp.where((step == length) & terminated, remaining, 0)
     bootstrap = jnp.where(terminated, 0, remaining)
     return TargetWeights(occupied + absorbed, bootstrap, length)
+
+
+class Target(eqx.Module):
+    r"""The target atoms of one window: $\sum_k w_k \delta_{x_k} + \beta\, \theta_j$.
+
+    Attributes:
+        states: the known part that all atoms share, `[f, d]`; may be empty.
+        state_weights: its masses, `[f]`.
+        bootstrap: the model's own atoms.
+        bootstrap_mass: $\beta$.
+    """
+
+    states: Float[Array, "f d"]
+    state_weights: Float[Array, "f"]
+    bootstrap: StateMeasures
+    bootstrap_mass: Float[Array, ""]
+
+    @property
+    def has_known_part(self) -> bool:
+        """Whether there is more than the model's own atoms."""
+        return len(self.states) > 0
+
+    def measures(self) -> StateMeasures:
+        """All points of each target atom, those of the known part first."""
+        num_atoms, shape = self.bootstrap.num_atoms, self.states.shape
+        points = jnp.concatenate(
+            [jnp.broadcast_to(self.states, (num_atoms, *shape)), self.bootstrap.points], axis=1
+        )
+        known = jnp.broadcast_to(self.state_weights, (num_atoms, shape[0]))
+        own = self.bootstrap_mass * self.bootstrap.point_weights
+        weights = jnp.concatenate([known, own], axis=1)
+        return StateMeasures(points, weights, self.bootstrap.atom_weights)
+
+
+def exact_target(
+    states: Float[Array, "frames d"],
+    length: Int[Array, ""],
+    terminated: Bool[Array, ""],
+    bootstrap: StateMeasures,
+    gamma: float,
+) -> Target:
+    r"""The n-step target of one window as it stands, with nothing drawn; see `target_weights`.
+
+    Args:
+        states: $x_0, \dots, x_n$, with $x_K$ repeated behind step `K = length`.
+        length: the number of real steps.
+        terminated: whether the episode terminated in $x_K$.
+        bootstrap: the model's atoms at $x_K$.
+        gamma: the discount factor.
+    """
+    weights = target_weights(length, terminated, len(states) - 1, gamma)
+    return Target(states, weights.direct, bootstrap, weights.bootstrap)
+
+
+def drawn_target(points: Float[Array, "m s d"]) -> Target:
+    """Draws from the target atoms themselves, as `sampled_target` gives them."""
+    dimension = points.shape[-1]
+    nothing = (jnp.zeros((0, dimension)), jnp.zeros(0))
+    return Target(*nothing, StateMeasures(points), jnp.ones(()))
 
 
 def draw_offsets(key: PRNGKeyArray, shape: tuple[int, ...], gamma: float) -> Int[Array, "*shape"]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daleth import ReturnDistribution
-from daleth.evaluation import Calibration, pit
+from daleth.evaluation import Calibration, interpolated_pit, pit
 
 NUM = 4000
 
@@ -45,3 +45,33 @@ def test_pit_by_hand(key):
     inside = jax.vmap(lambda k: pit(g[:1], jnp.array([1.0]), k)[0])(jax.random.split(key, 2000))
     assert inside.min() >= 0.25
     assert inside.mean() == pytest.approx(0.625, abs=4 * 0.75 / 12**0.5 / 2000**0.5)
+
+
+def test_interpolated_pit_by_hand(key):
+    g = ReturnDistribution([[0.0, 1.0, 1.0, 2.0]] * 1000, [0.25, 0.25, 0.25, 0.25])
+    for observed, low, high in (
+        (-1.0, 0, 0),
+        (0.5, 1 / 8, 3 / 8),
+        (1.0, 1 / 4, 3 / 4),
+        (3.0, 1, 1),
+    ):
+        values = interpolated_pit(g, np.full(1000, observed), key)
+        assert (values.min(), values.max()) == pytest.approx((low, high), abs=5e-3)
+    with pytest.raises(ValueError, match="one return per prediction"):
+        interpolated_pit(g, [1.0], key)
+
+
+@pytest.mark.parametrize("num_atoms", [4, 11])
+def test_mid_quantile_atoms_are_calibrated_as_far_as_they_reach(num_atoms, key):
+    """Outside of all atoms falls 1/m, and no interval holds it; inside every level is right."""
+    observed = np.random.default_rng(0).uniform(size=NUM)
+    values = interpolated_pit(predictions((np.arange(num_atoms) + 0.5) / num_atoms), observed, key)
+    for level in (0.5, 0.9):
+        expected = min(level, 1 - 1 / num_atoms)
+        assert Calibration(values).coverage(level) == pytest.approx(expected, abs=0.025)
+
+
+def test_equal_up_to_rounding_is_equal(key):
+    g = ReturnDistribution(np.full((NUM, 3), 100.0))
+    values = interpolated_pit(g, np.full(NUM, 100.0 + 1e-5), key)
+    assert Calibration(values).coverage(0.5) == pytest.approx(0.5, abs=0.035)

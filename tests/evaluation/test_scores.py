@@ -10,6 +10,7 @@ from scipy import stats
 
 from daleth import ReturnDistribution
 from daleth.evaluation import (
+    crps,
     equivalent_rollouts,
     mean_absolute_difference,
     score,
@@ -121,3 +122,16 @@ def test_gradient_of_squared_cramer_is_a_finite_difference():
         nudge = jnp.zeros(3).at[i].set(0.01)
         slope = (loss(atoms + nudge) - loss(atoms - nudge)) / 0.02
         assert gradient[i] == pytest.approx(float(slope), abs=1e-3)
+
+
+def test_crps_by_hand_and_by_its_integral():
+    """Atoms 0 and 3 with weights 1/3 and 2/3: E|G - 1| = 5/3, E|G - G'| / 2 = 2/3."""
+    g = ReturnDistribution([[0.0, 3.0]] * 3, [1 / 3, 2 / 3])
+    observed = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_allclose(crps(g, observed), [1, 4 - 2 / 3, 1 / 3], rtol=1e-6)
+    grid = np.linspace(-4, 5, 90001)[:-1] + 5e-5
+    steps = (np.asarray(g[1].cdf(grid)) - (observed[1] <= grid)) ** 2
+    assert float(crps(g[1], observed[1])) == pytest.approx(steps.mean() * 9, rel=1e-4)
+    assert float(crps(g[1].dirac_at_mean(), 5.0)) == pytest.approx(3)
+    with pytest.raises(ValueError, match="one return per prediction"):
+        crps(g, [1.0])

@@ -1,21 +1,32 @@
 """One contract for every model: shapes, weights, keys, compilation, batches."""
 
-from functools import partial
+from functools import cache, partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from daleth import fit, load
-from daleth.data import Trajectories
+from daleth.data import Normalisation, Trajectories, Windows
 from daleth.envs import Corridor
 from daleth.models import DiracAtMean, EmpiricalModel, GymnasiumModel, MonteCarloModel
 from daleth.models.delta import DeltaLearner
-from daleth.models.gamma import GammaLearner
+from daleth.models.learner import Problem
 from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
+from daleth.parts import (
+    Energy,
+    Generators,
+    Gram,
+    InverseMultiquadric,
+    Matched,
+    Particles,
+    PlainAdam,
+    RandomFeatures,
+)
 from daleth.policies import policy
 
 # Four frequencies cannot fit every reward, and successor features say so.
@@ -46,6 +57,7 @@ def dirac_at_mean():
     return DiracAtMean(monte_carlo())
 
 
+@cache
 def learned(learner):
     """An untrained model: the contract asks nothing of what was learned."""
     env, walk = Corridor(5), policy("corridor/uniform")
@@ -54,9 +66,42 @@ def learned(learner):
 
 
 SMALL = {"num_atoms": NUM_ATOMS, "width": 8, "depth": 1}
+GENERATORS = Generators(num_state_samples=3, num_answer_samples=5, num_noise=2, **SMALL)
+PARTICLES = Particles(num_points=3, num_frequencies=2, **SMALL)
+SHORT = {"batch_size": 4, "num_bootstrap_steps": 3}
+PAPER = {
+    "representation": GENERATORS,
+    "state_comparison": Gram(num_features=2, width=4),
+    "set_comparison": InverseMultiquadric(),
+    "optimisation": PlainAdam(),
+    "targets": "sampled",
+}
+DELTA = {
+    "fast": {"representation": PARTICLES, "state_comparison": RandomFeatures(4)},
+    "paper": PAPER,
+    "gamma ensemble": PAPER | {"set_comparison": Matched()},
+    "generators, random features, energy": {
+        "representation": GENERATORS,
+        "state_comparison": RandomFeatures(4),
+        "set_comparison": Energy(),
+    },
+    "particles, Gram, inverse multiquadric": {
+        "representation": PARTICLES,
+        "state_comparison": Gram(num_features=0),
+        "set_comparison": InverseMultiquadric(),
+    },
+    "generators, adversarial Gram, energy, exact targets": {
+        **PAPER,
+        "set_comparison": Energy(),
+        "targets": "exact",
+    },
+}
+DELTA_LEARNERS = {
+    name: DeltaLearner(gamma=GAMMA, num_target_atoms=2, **SHORT, **parts)
+    for name, parts in DELTA.items()
+}
 LEARNERS = {
-    "delta": DeltaLearner(gamma=GAMMA, num_features=0, **SMALL),
-    "gamma": GammaLearner(gamma=GAMMA, num_features=0, **SMALL),
+    **DELTA_LEARNERS,
     "paper transition": PaperTransitionLearner(gamma=GAMMA, **SMALL),
     "residual Gaussian": ResidualGaussianLearner(gamma=GAMMA, **SMALL),
     "successor features": SuccessorFeaturesLearner(
@@ -132,6 +177,23 @@ def test_save_and_load(name, tmp_path, key):
     again = load(tmp_path / "model.safetensors")
     one, two = (m.returns(reward, SOURCES, key=key).atoms for m in (model, again))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("learner", DELTA_LEARNERS.values(), ids=list(DELTA_LEARNERS))
+def test_parts_fit_together_in_a_step(learner, key):
+    """Traced only: a step of any combination has a loss, and a state of the same shapes."""
+    unit = Normalisation(jnp.zeros(1), jnp.ones(1))
+    windows = Windows(jnp.zeros((4, 4, 1)), jnp.zeros(4, int), jnp.zeros(4, bool))
+
+    def both():
+        state = learner.init(key, Problem(unit, 1))
+        return state, learner.step(key, state, windows)
+
+    before, (after, info) = eqx.filter_eval_shape(both)
+    assert jax.tree.map(lambda leaf: leaf.shape, before) == jax.tree.map(
+        lambda leaf: leaf.shape, after
+    )
+    assert info["loss"].shape == ()
 
 
 @pytest.mark.parametrize("name", ["monte carlo", "gymnasium"])

@@ -1,62 +1,143 @@
-"""δ-models and γ-ensembles against the exact laws of chains."""
+"""δ-models and γ-ensembles against the exact laws of three-state chains.
 
+Errors are squared Cramér distances, averaged over 16 random rewards and the 3 source states, as a
+share of that of the Dirac at the true mean, 0.129. The best 8 atoms have a share of 0.020.
+"""
+
+import time
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
 
 from daleth import ReturnDistribution, fit
 from daleth.data import Trajectories
 from daleth.evaluation import squared_cramer
-from daleth.models.delta import DeltaLearner
-from daleth.models.gamma import GammaLearner
+from daleth.models.delta import DeltaLearner, paper_learner
+from daleth.parts import Generators, Gram, Matched, Particles, PlainAdam
 from daleth.tabular import MarkovChain, return_laws, three_state_chain
 
-SMALL = {
-    "num_atoms": 8,
-    "num_state_samples": 16,
-    "width": 64,
-    "depth": 2,
-    "num_features": 0,
-    "learning_rate": 1e-3,
-    "target_step": 0.02,
-}
-NUM_REWARDS = 16
+GAMMA, NUM_ATOMS = 0.7, 8
+
+FAST = DeltaLearner(
+    gamma=GAMMA,
+    representation=Particles(
+        num_atoms=NUM_ATOMS, num_points=16, width=64, depth=2, num_frequencies=16
+    ),
+    batch_size=32,
+    num_bootstrap_steps=20,
+)
+PAPER = replace(
+    paper_learner(GAMMA),
+    representation=Generators(
+        num_atoms=NUM_ATOMS, num_state_samples=8, num_answer_samples=64, width=64, depth=2
+    ),
+    state_comparison=Gram(num_features=0),
+    optimisation=PlainAdam(learning_rate=1e-3, target_step=0.02),
+    batch_size=16,
+)
 
 
-def walks(chain: MarkovChain, num: int, num_steps: int) -> Trajectories:
-    """Trajectories of a chain with one-hot states."""
+def walks(chain: MarkovChain) -> Trajectories:
+    """Trajectories of a chain with one-hot states; all of one size, to be compiled for once."""
     rng = np.random.default_rng(0)
-    states = [rng.integers(0, chain.num_states, num)]
-    for _ in range(num_steps):
+    states = [rng.integers(0, chain.num_states, 300)]
+    for _ in range(40):
         cumulative = np.cumsum(chain.P[states[-1]], axis=1)
-        drawn = (rng.random(num)[:, None] > cumulative).sum(axis=1)
+        drawn = (rng.random(300)[:, None] > cumulative).sum(axis=1)
         states.append(np.minimum(drawn, chain.num_states - 1))
     one_hot = np.eye(chain.num_states)[np.stack(states, axis=1)]
     return Trajectories.from_arrays(one_hot, ends="truncated")
 
 
-def mean_squared_cramer(returns: ReturnDistribution, laws: list) -> float:
-    """Over all rewards and source states, `[R, n]`."""
-    errors = [
-        squared_cramer(returns[i, x], law.to_distribution(200))
-        for i, row in enumerate(laws)
-        for x, law in enumerate(row)
-    ]
-    return float(np.mean(errors))
+class ThreeStates:
+    """The chain of the paper, its exact laws under random rewards, and data."""
+
+    def __init__(self):
+        chain = three_state_chain()
+        assert chain.gamma == GAMMA
+        self.data = walks(chain)
+        vectors = np.random.default_rng(1).normal(size=(16, 3)).astype(np.float32)
+        self.laws = [return_laws(chain, vector) for vector in vectors]
+        self.rewards = [lambda x, vector=vector: x @ vector for vector in vectors]
+        self.truth = [[law.to_distribution(200) for law in row] for row in self.laws]
+        means = np.array([[[law.mean()] for law in row] for row in self.laws])
+        self.dirac = self.error(ReturnDistribution(means))
+
+    def error(self, returns: ReturnDistribution) -> float:
+        """The mean squared Cramér distance over all rewards and source states, `[R, n]`."""
+        pairs = ((i, x) for i, row in enumerate(self.truth) for x in range(len(row)))
+        return float(np.mean([squared_cramer(returns[i, x], self.truth[i][x]) for i, x in pairs]))
+
+    def share(self, learner: DeltaLearner, updates: int, seed: int = 0) -> float:
+        """What a learned model misses, as a share of what the Dirac at the true mean does."""
+        model = fit(self.data, learner, updates=updates, seed=seed, starts="uniform")
+        return self.error(model.returns(self.rewards, np.eye(3))) / self.dirac
+
+
+@pytest.fixture(scope="module")
+def three_states():
+    return ThreeStates()
+
+
+def test_a_fast_model_comes_close_to_the_exact_laws(three_states):
+    """Measured 0.052, 0.059 and 0.055 for three seeds, in 2 s; without learning 1.2."""
+    assert three_states.share(FAST, updates=300) < 0.08
+
+
+def test_where_there_is_one_future_all_atoms_agree_on_it():
+    """The cycle 0, 1, 2: the occupancy of a source state is known, and nothing is random."""
+    cycle = MarkovChain(np.roll(np.eye(3), 1, axis=1), GAMMA)
+    model = fit(walks(cycle), FAST, updates=300, starts="uniform")
+    components = [lambda x, i=i: x[..., i] for i in range(3)]
+    found = (1 - GAMMA) * np.asarray(model.returns(components, np.eye(3)).atoms)
+    wanted = cycle.successor_measure().T[..., None]
+    np.testing.assert_allclose(found, np.broadcast_to(wanted, found.shape), atol=0.08)
+    assert found.std(axis=-1).max() < 0.03
+
+
+def test_without_a_future_every_point_is_the_source_state():
+    learner = replace(FAST, gamma=0.0, num_bootstrap_steps=1)
+    states = np.random.default_rng(0).uniform(-1, 1, size=(100, 3, 1))
+    model = fit(Trajectories.from_arrays(states), learner, updates=300)
+    sources = np.linspace(-0.9, 0.9, 7)[:, None]
+    points = model.batch_atoms(jax.numpy.asarray(sources, "float32"), KEYS).points
+    np.testing.assert_allclose(
+        points, np.broadcast_to(sources[:, None, None], points.shape), atol=0.15
+    )
+
+
+KEYS = jax.random.split(jax.random.key(0), 7)
+
+
+def timed(three_states: ThreeStates, learner: DeltaLearner, updates: int) -> tuple[float, float]:
+    """The share, and the processor time of training without compilation."""
+    three_states.share(learner, updates=1)
+    started = time.process_time()
+    share = three_states.share(learner, updates)
+    return share, time.process_time() - started
 
 
 @pytest.mark.slow
-def test_three_state_chain():
-    """A δ-model comes close to the exact laws; a γ-ensemble and the true mean do not."""
-    chain = three_state_chain()
-    vectors = np.random.default_rng(1).normal(size=(NUM_REWARDS, 3)).astype(np.float32)
-    laws = [return_laws(chain, vector) for vector in vectors]
-    rewards = [lambda x, vector=vector: x @ vector for vector in vectors]
-    data = walks(chain, 300, 40)
-    errors = {}
-    for name, learner in {"delta": DeltaLearner, "gamma": GammaLearner}.items():
-        model = fit(data, learner(gamma=chain.gamma, **SMALL), updates=1000)
-        errors[name] = mean_squared_cramer(model.returns(rewards, np.eye(3)), laws)
-    atoms = np.array([[[law.mean()] for law in row] for row in laws])
-    errors["dirac"] = mean_squared_cramer(ReturnDistribution(atoms), laws)
-    assert errors["delta"] < 0.5 * errors["dirac"], errors
-    assert errors["delta"] < 0.9 * errors["gamma"], errors
+def test_the_order_of_methods(three_states):
+    """A fast δ-model in less time < the paper's δ-model < a γ-ensemble < the Dirac at the mean."""
+    fast, fast_seconds = timed(three_states, FAST, 300)
+    paper, paper_seconds = timed(three_states, PAPER, 1200)
+    ensemble = three_states.share(replace(PAPER, set_comparison=Matched()), 1200)
+    assert fast_seconds < 0.5 * paper_seconds, (fast_seconds, paper_seconds)
+    assert fast < 0.3 * paper, (fast, paper)
+    assert paper < 0.9 * ensemble, (paper, ensemble)
+    assert ensemble < 1, ensemble
+
+
+@pytest.mark.slow
+def test_an_adversarial_kernel_learns(three_states):
+    learner = replace(
+        PAPER,
+        representation=replace(PAPER.representation, num_state_samples=6),
+        state_comparison=Gram(num_features=8, width=16),
+        batch_size=8,
+    )
+    # A loss that is not finite would raise.
+    assert three_states.share(learner, 600) < 1

@@ -10,8 +10,7 @@ LEARNER = TinyLearner()
 NAN = float("nan")
 
 CASES = {
-    "no end": ({}, "fit needs updates= or minutes=, got neither"),
-    "two ends": ({"updates": 1, "minutes": 1}, "fit needs updates= or minutes=, got both"),
+    "two ends": ({"updates": 1, "minutes": 1}, "fit takes updates= or minutes=, got both"),
     "negative updates": ({"updates": -1}, "updates must be at least 0, got -1"),
     "half updates": ({"updates": 1.5}, "updates must be a whole number, got 1.5"),
     "too many updates": ({"updates": 2**31}, "updates must be below 2^31, got 2147483648"),
@@ -39,7 +38,7 @@ CASES = {
     "word seed": ({"updates": 1, "seed": "a"}, "seed must be a whole number, got 'a'"),
     "starts": (
         {"updates": 1, "starts": "spread"},
-        "starts must be one of 'uniform', 'stratified', got 'spread'",
+        "starts must be one of 'mixed', 'uniform', 'stratified', got 'spread'",
     ),
     "occupancy": (
         {"updates": 1, "occupancy_of": "action"},

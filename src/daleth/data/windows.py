@@ -1,5 +1,7 @@
 """Windows of consecutive states, drawn on the device."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int32, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import Count
+from daleth._typing import Count, Real
 from daleth.data.strata import spread_centres, stratum_of
 from daleth.data.trajectories import Trajectories
 
@@ -32,8 +34,8 @@ class WindowSampler(eqx.Module):
     A window starts at a frame that has something to teach: any frame with a successor, and the
     absorbing state of a terminated episode, whose future is itself. It ends after `n` steps or
     with its episode. First a stratum is drawn, uniformly, then a start frame in it, uniformly;
-    the plain sampler has one stratum. Strata change how often a state is seen as the source of a
-    target, and leave the law of its future alone.
+    the plain sampler has one stratum. A share of each batch can leave strata aside. Strata change
+    how often a state is seen as the source of a target, and leave the law of its future alone.
 
     Attributes:
         states: `[N, d]`.
@@ -42,6 +44,7 @@ class WindowSampler(eqx.Module):
         starts: the start frames, stratum after stratum, `[S]`.
         strata: where each stratum begins in `starts`, and `S`, `[M+1]`.
         num_steps: the longest window `n`.
+        plain_share: the share of a batch that is drawn from all start frames alike.
 
     Example:
         >>> data = Trajectories.from_arrays([[0.0], [1.0], [2.0]], ends="terminated")
@@ -56,6 +59,7 @@ class WindowSampler(eqx.Module):
     starts: Int32[Array, "s"]
     strata: Int32[Array, "edges"]
     num_steps: int = eqx.field(static=True)
+    plain_share: float = eqx.field(static=True, default=0.0)
 
     @classmethod
     def uniform(cls, data: Trajectories, num_steps: Count) -> "WindowSampler":
@@ -65,7 +69,12 @@ class WindowSampler(eqx.Module):
 
     @classmethod
     def stratified(
-        cls, data: Trajectories, num_steps: Count, key: PRNGKeyArray, num_strata: Count = 64
+        cls,
+        data: Trajectories,
+        num_steps: Count,
+        key: PRNGKeyArray,
+        num_strata: Count = 64,
+        plain_share: Real = 0.0,
     ) -> "WindowSampler":
         """Regions of the state space are equally likely, however rare in the data.
 
@@ -79,7 +88,11 @@ class WindowSampler(eqx.Module):
         stratum = stratum_of(data.states, starts, normalisation, centres)
         order = np.argsort(stratum, kind="stable")
         sizes = np.bincount(stratum)
-        return cls._build(data, num_steps, starts[order], np.append(0, np.cumsum(sizes[sizes > 0])))
+        edges = np.append(0, np.cumsum(sizes[sizes > 0]))
+        sampler = cls._build(data, num_steps, starts[order], edges)
+        if not 0 <= _checks.number("plain_share", plain_share) <= 1:
+            raise ValueError(f"plain_share must lie in [0, 1], got {plain_share:g}")
+        return replace(sampler, plain_share=float(plain_share))
 
     @classmethod
     def _build(
@@ -109,6 +122,8 @@ class WindowSampler(eqx.Module):
         num_strata = len(self.strata) - 1
         stratum = jax.random.randint(key_stratum, (batch_size,), 0, num_strata)
         begin, end = self.strata[stratum], self.strata[stratum + 1]
+        plain = jnp.arange(batch_size) < round(self.plain_share * batch_size)
+        begin, end = jnp.where(plain, 0, begin), jnp.where(plain, len(self.starts), end)
         chosen = jax.random.randint(key_frame, (batch_size,), begin, end)
         return jax.vmap(self.window)(self.starts[chosen])
 

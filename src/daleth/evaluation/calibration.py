@@ -8,9 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from daleth import _checks
+from daleth import _checks, risk
 from daleth._typing import ArrayLike, Count, Real
 from daleth.returns import ReturnDistribution
+
+# Returns that differ by less are equal but for the rounding of float32 sums.
+_ROUNDING = 4e-6
 
 
 def pit(predicted: ReturnDistribution, observed: ArrayLike, key: PRNGKeyArray) -> Float[Array, "n"]:
@@ -33,6 +36,49 @@ def pit(predicted: ReturnDistribution, observed: ArrayLike, key: PRNGKeyArray) -
     below = jax.vmap(lambda g, value: g.prob_below(value))(predicted, values)
     up_to = jax.vmap(lambda g, value: g.cdf(value))(predicted, values)
     return below + jax.random.uniform(key, values.shape) * (up_to - below)
+
+
+def interpolated_pit(
+    predicted: ReturnDistribution, observed: ArrayLike, key: PRNGKeyArray
+) -> Float[np.ndarray, "*batch"]:
+    r"""Probability integral transform against atoms that stand for mid-quantiles.
+
+    Atom $i$ stands at the level $c_i - p_i / 2$, with $c$ the cumulative weights. An observation
+    between two atoms gets a uniform level between theirs, one that equals atoms a level inside
+    their step, one outside of all atoms 0 or 1, since no interval of the law holds it. So `m`
+    mid-quantile atoms of a continuous truth give uniform values but for the outermost $1/2m$ on
+    either side, where `pit` piles up mass at all multiples of $1/m$.
+
+    Args:
+        predicted: `[*batch, m]` atoms.
+        observed: `[*batch]` realised returns.
+        key: for the position between atoms.
+    """
+    values = _checks.finite("observed", observed)
+    if predicted.batch_shape != values.shape:
+        raise ValueError(
+            f"observed must hold one return per prediction, {predicted.batch_shape}, "
+            f"got shape {values.shape}"
+        )
+    atoms, cumulative = risk.sort_atoms(predicted.atoms, predicted.weights)
+    asked = values[..., None]
+    tie = _ROUNDING * np.maximum(np.abs(asked), np.abs(atoms).max(axis=-1, keepdims=True))
+    below = (atoms < asked - tie).sum(axis=-1, keepdims=True)
+    up_to = (atoms <= asked + tie).sum(axis=-1, keepdims=True)
+    edges = np.concatenate([np.zeros_like(asked), cumulative], axis=-1)
+    middles = (edges[..., :-1] + edges[..., 1:]) / 2
+    before, behind = (
+        np.take_along_axis(middles, np.clip(index, 0, predicted.num_atoms - 1), axis=-1)
+        for index in (below - 1, below)
+    )
+    step_low, step_high = (np.take_along_axis(edges, index, axis=-1) for index in (below, up_to))
+    uniform = np.asarray(jax.random.uniform(key, asked.shape), float)
+    between = before + uniform * (behind - before)
+    outside = (below > 0).astype(float)
+    is_between = (below > 0) & (below < predicted.num_atoms)
+    inside_step = step_low + uniform * (step_high - step_low)
+    level = np.where(up_to > below, inside_step, np.where(is_between, between, outside))
+    return np.clip(level[..., 0], 0, 1)
 
 
 class Calibration(eqx.Module):

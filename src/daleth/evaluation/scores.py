@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from daleth import _checks, risk
+from daleth._typing import ArrayLike
 from daleth.returns import ReturnDistribution
 
 Distance = Callable[[ReturnDistribution, ReturnDistribution], Array]
@@ -69,6 +70,33 @@ def mean_absolute_difference(distribution: ReturnDistribution) -> Float[Array, "
     inner = cumulative[..., :-1]
     widths = atoms[..., 1:] - atoms[..., :-1]
     return jnp.asarray(2 * (inner * (1 - inner) * widths).sum(axis=-1))
+
+
+def crps(predicted: ReturnDistribution, observed: ArrayLike) -> Float[Array, "*batch"]:
+    r"""Continuous ranked probability score of predictions, given one observed return each.
+
+    $$ \int (F(t) - 1\{g \le t\})^2 dt = E|G - g| - \tfrac12 E|G - G'| $$
+
+    A proper score in units of the return: in expectation it exceeds that of the true law by the
+    squared Cramér distance to it. For a Dirac it is the absolute error.
+
+    Args:
+        predicted: `[*batch, m]` atoms.
+        observed: `[*batch]` realised returns.
+
+    Example:
+        >>> print(crps(ReturnDistribution([0.0, 2.0]), 1.0))
+        0.5
+    """
+    values = _checks.finite("observed", observed)
+    if values.shape != predicted.batch_shape:
+        raise ValueError(
+            f"observed must hold one return per prediction, {predicted.batch_shape}, "
+            f"got shape {values.shape}"
+        )
+    atoms, weights = risk.as_law(predicted.atoms, predicted.weights)
+    misses = (weights * np.abs(atoms - values[..., None])).sum(axis=-1)
+    return jnp.asarray(misses - np.asarray(mean_absolute_difference(predicted)) / 2)
 
 
 def atom_floor(truth: ReturnDistribution, num_atoms: int, distance: Distance) -> Array:

@@ -5,11 +5,21 @@ from types import ModuleType
 
 from daleth import _checks
 
-_FIGURES = ("sierpinski", "t-maze", "three-state")
+_FIGURES = (
+    "t-maze",
+    "three-state",
+    "sierpinski",
+    "windy-selection",
+    "windy-atoms",
+    "windy-returns",
+    "pendulum-densities",
+    "pendulum-cramer",
+    "ablations",
+)
 
 
 def figure_names() -> list[str]:
-    """The figures that `experiment` knows."""
+    """The figures that `experiment` knows, quick ones first."""
     return list(_FIGURES)
 
 

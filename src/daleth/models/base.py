@@ -18,9 +18,12 @@ from daleth.measures import StateMeasures
 from daleth.returns import ReturnDistribution
 
 if TYPE_CHECKING:
+    from daleth.data import Trajectories
+    from daleth.evaluation.report import Diagnosis
     from daleth.models.learner import Learner
 else:
-    Learner = Any  # learners make models: the import would go round in a circle
+    # Learners make models, and reports judge them: the imports would go round in a circle.
+    Learner = Trajectories = Diagnosis = Any
 
 _CHUNK_NUMBERS = 2**25  # a chunk of source states holds at most so many numbers: 128 MiB
 
@@ -41,6 +44,22 @@ class Origin(eqx.Module):
     def data_fingerprint(self) -> str:
         """The hash of the data in hexadecimal."""
         return np.asarray(self.fingerprint).tobytes().hex()
+
+
+class Futures(eqx.Module):
+    """What a model says about one source state, or about many: ask it any number of rewards.
+
+    Attributes:
+        measures: the atoms, with batch shape `[*batch]`.
+        gamma: the discount factor under which they were formed.
+    """
+
+    measures: StateMeasures
+    gamma: float = eqx.field(static=True)
+
+    def returns(self, reward: Reward | Sequence[Reward]) -> ReturnDistribution:
+        """The return distribution of a reward, `[*batch]`, or of a sequence, `[R, *batch]`."""
+        return self.measures.returns(reward, self.gamma)
 
 
 class Model(eqx.Module):
@@ -77,16 +96,8 @@ class Model(eqx.Module):
         Returns:
             Returns with batch shape `[*batch]`, or `[R, *batch]` for a sequence of rewards.
         """
-        sources = jnp.asarray(_checks.finite("source_state", source_state))
-        if sources.ndim == 0 or sources.shape[-1] != self.state_dim:
-            raise ValueError(
-                f"source_state must have {self.state_dim} components on its last axis, "
-                f"got shape {sources.shape}"
-            )
-        key = jax.random.key(0) if key is None else key
-        batch, flat = sources.shape[:-1], sources.reshape(-1, self.state_dim)
-        keys = jax.random.split(key, len(flat))
-        rows = max(1, _CHUNK_NUMBERS // self.numbers_per_source())
+        batch, flat, keys = self._sources(source_state, key)
+        rows = 1 if len(flat) == 1 else max(1, _CHUNK_NUMBERS // self.numbers_per_source())
         parts = [
             self.batch_atoms(flat[i : i + rows], keys[i : i + rows]).returns(reward, self.gamma)
             for i in range(0, len(flat), rows)
@@ -94,6 +105,22 @@ class Model(eqx.Module):
         joined = jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=-2), *parts)
         lead = joined.batch_shape[:-1]
         return jax.tree.map(lambda leaf: leaf.reshape(*lead, *batch, leaf.shape[-1]), joined)
+
+    def at(self, source_state: ArrayLike, *, key: PRNGKeyArray | None = None) -> Futures:
+        """The atoms at a source state, kept at hand: a further reward then costs a millisecond.
+
+        `at(x).returns(reward)` is `returns(reward, x)`. The atoms of all source states are held
+        in memory at once.
+
+        Args:
+            source_state: one state `[d]`, or many `[*batch, d]`.
+            key: for models that sample.
+        """
+        batch, flat, keys = self._sources(source_state, key)
+        measures = self.batch_atoms(flat, keys)
+        return Futures(
+            jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), measures), self.gamma
+        )
 
     @eqx.filter_jit
     def batch_atoms(
@@ -110,6 +137,29 @@ class Model(eqx.Module):
         from daleth.models.storage import save
 
         save(self, path)
+
+    def diagnose(self, heldout: Trajectories, **settings: Any) -> Diagnosis:
+        """Whether to believe this model, by what followed in held-out trajectories.
+
+        Settings are those of `daleth.evaluation.diagnose`.
+        """
+        from daleth.evaluation.diagnosis import diagnose
+
+        return diagnose(self, heldout, **settings)
+
+    def _sources(
+        self, source_state: ArrayLike, key: PRNGKeyArray | None
+    ) -> tuple[tuple[int, ...], Float[Array, "n d"], Key[Array, "n"]]:
+        """The batch shape, the source states in a row, and a key for each."""
+        sources = jnp.asarray(_checks.finite("source_state", source_state))
+        if sources.ndim == 0 or sources.shape[-1] != self.state_dim:
+            raise ValueError(
+                f"source_state must have {self.state_dim} components on its last axis, "
+                f"got shape {sources.shape}"
+            )
+        key = jax.random.key(0) if key is None else key
+        flat = sources.reshape(-1, self.state_dim)
+        return sources.shape[:-1], flat, jax.random.split(key, len(flat))
 
     def numbers_per_source(self) -> int:
         """How many numbers one source state needs: many are answered in chunks that fit memory."""

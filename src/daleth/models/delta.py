@@ -1,24 +1,231 @@
-"""The δ-model of the paper: atoms trained together by a two-level maximum mean discrepancy."""
+"""δ-models: atoms trained together towards n-step bootstrapped targets."""
 
-from jaxtyping import Array, Float
+import dataclasses
+from typing import Any
 
-from daleth.discrepancy import two_level_mmd
-from daleth.models.generative import GenerativeLearner
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from daleth import _checks
+from daleth._typing import Count, Real
+from daleth.data import Normalisation, Windows
+from daleth.measures import StateMeasures
+from daleth.models.base import Model
+from daleth.models.learner import Info, Learner, Problem
+from daleth.parts import (
+    AveragedAdam,
+    Energy,
+    Generators,
+    Gram,
+    InverseMultiquadric,
+    Matched,
+    Optimisation,
+    Particles,
+    PlainAdam,
+    RandomFeatures,
+    Representation,
+    SetComparison,
+    StateComparison,
+)
+from daleth.targets import Target, draw_offsets, drawn_target, exact_target, sampled_target
 
 
-class DeltaLearner(GenerativeLearner):
-    r"""Minimises the squared MMD between model distributions (equation 12, Algorithm 1).
+class DeltaState(eqx.Module):
+    """The network, its average, the adversarial features if there are, and optimiser states."""
 
-    $$ \ell = \mathrm{MMD}^2_k\Big(\tfrac1m \sum_i \delta_{\theta_i(x)},
-       \tfrac1m \sum_j \delta_{\bar\theta_j}\Big) $$
+    network: Any
+    average: Any
+    optimiser: optax.OptState
+    features: Any
+    features_optimiser: optax.OptState
+    update: Int[Array, ""]
 
-    where $\bar\theta_j$ is the n-step target and the model kernel $k$ an inverse multiquadric of
-    the state MMD with the median bandwidth. Atoms are compared with *all* target atoms, so they
-    share out the futures among them.
+
+class DeltaLearner(Learner):
+    r"""Minimises a discrepancy between the atoms at a state and the atoms of its n-step target.
+
+    $$ \ell(x_0, \dots, x_n) = D\Big( \tfrac1m \sum_i \delta_{\theta_i(x_0)},
+       \tfrac1m \sum_j \delta_{\bar\theta_j} \Big), \quad
+       \bar\theta_j = \sum_{k<n} (1-\gamma) \gamma^k \delta_{x_k} + \gamma^n \theta^-_j(x_n) $$
+
+    (equation 12 and Algorithm 1 of the paper). Atoms are compared with *all* target atoms, so they
+    share out the futures among them. What an atom is, how two state measures are compared and how
+    two sets of them are compared are parts, see `daleth.parts`. The defaults are those of the
+    preset `fast`; `paper_learner` and `gamma_ensemble_learner` give the paper's.
+
+    Attributes:
+        gamma: the discount factor.
+        representation: of atoms.
+        state_comparison: of two state measures.
+        set_comparison: of two sets of atoms.
+        optimisation: of parameters.
+        targets: `"exact"`, or `"sampled"` by geometric offsets, which needs drawn atoms.
+        num_bootstrap_steps: `n`.
+        batch_size: windows per update.
+        num_target_atoms: target atoms per update, a random choice; 0 takes all.
     """
 
-    def discrepancy(
-        self, samples: Float[Array, "m s f"], target_samples: Float[Array, "m s f"]
+    gamma: Real = eqx.field(static=True)
+    representation: Representation = Particles()
+    state_comparison: StateComparison = RandomFeatures()
+    set_comparison: SetComparison = Energy()
+    optimisation: Optimisation = AveragedAdam()
+    targets: str = eqx.field(static=True, default="exact")
+    num_bootstrap_steps: Count = eqx.field(static=True, default=40)
+    batch_size: Count = eqx.field(static=True, default=64)
+    num_target_atoms: Count = eqx.field(static=True, default=8)
+
+    def __check_init__(self) -> None:
+        _checks.discount(self.gamma)
+        _checks.one_of("targets", self.targets, ("exact", "sampled"))
+        if self.targets == "sampled" and not self.representation.drawn:
+            raise ValueError('targets must be "exact" for atoms that are not drawn')
+        _checks.count("num_bootstrap_steps", self.num_bootstrap_steps)
+        _checks.count("batch_size", self.batch_size)
+        _checks.count("num_target_atoms", self.num_target_atoms, at_least=0)
+
+    def init(self, key: PRNGKeyArray, problem: Problem) -> DeltaState:
+        """Fresh networks; the average starts as the network."""
+        key_network, key_features = jax.random.split(key)
+        network = self.representation.init(key_network, problem.state_dim)
+        features = self.state_comparison.init(key_features, self._num_atoms, problem.state_dim)
+        optimiser = self.optimisation.transformation()
+        return DeltaState(
+            network=network,
+            average=network,
+            optimiser=optimiser.init(eqx.filter(network, eqx.is_array)),
+            features=features,
+            features_optimiser=optimiser.init(eqx.filter(features, eqx.is_array)),
+            update=jnp.int32(0),
+        )
+
+    def step(
+        self, key: PRNGKeyArray, state: DeltaState, windows: Windows
+    ) -> tuple[DeltaState, Info]:
+        """One ascent step of the features, if there are any, and one descent step of the atoms."""
+        key_ascent, key_descent = jax.random.split(key)
+        optimiser = self.optimisation.transformation()
+        features, features_optimiser = state.features, state.features_optimiser
+        if features is not None:
+            ascent = eqx.filter_grad(lambda f: -self.loss(key_ascent, state, f, windows))(features)
+            updates, features_optimiser = optimiser.update(ascent, features_optimiser)
+            features = eqx.apply_updates(features, updates)
+
+        def descended(network: Any) -> Float[Array, ""]:
+            changed = eqx.tree_at(lambda s: s.network, state, network)
+            return self.loss(key_descent, changed, features, windows)
+
+        loss, gradient = eqx.filter_value_and_grad(descended)(state.network)
+        updates, optimiser_state = optimiser.update(gradient, state.optimiser)
+        network = eqx.apply_updates(state.network, updates)
+        step = self.optimisation.averaging_step(state.update)
+        average = jax.tree.map(lambda old, new: old + step * (new - old), state.average, network)
+        following = DeltaState(
+            network, average, optimiser_state, features, features_optimiser, state.update + 1
+        )
+        return following, {"loss": loss, "gradient_norm": optax.tree.norm(gradient)}
+
+    def loss(
+        self, key: PRNGKeyArray, state: DeltaState, features: Any, windows: Windows
     ) -> Float[Array, ""]:
-        """The two-level squared MMD of one source state."""
-        return two_level_mmd(samples, target_samples)[0]
+        """The mean discrepancy over a batch of windows, with fresh draws."""
+        key_prepare, key_chosen, key_windows = jax.random.split(key, 3)
+        prepared = self.state_comparison.prepare(features, key_prepare, windows.states.shape[-1])
+        chosen = None
+        # Adversarial features belong to one atom each, so that all targets are needed there too.
+        needs_all = self.set_comparison.all_targets or features is not None
+        if 0 < self.num_target_atoms < self._num_atoms and not needs_all:
+            order = jax.random.permutation(key_chosen, self._num_atoms)
+            chosen = order[: self.num_target_atoms]
+        keys = jax.random.split(key_windows, len(windows.length))
+        both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, chosen)
+
+        def discrepancy(pair: tuple[StateMeasures, Target]) -> Float[Array, ""]:
+            distances = self.state_comparison.compare(
+                prepared,
+                *pair,
+                drawn=self.representation.drawn,
+                unbiased=self.set_comparison.unbiased,
+            )
+            return self.set_comparison(distances)
+
+        num_points = both[0].points.shape[1] * both[0].points.shape[2]
+        together = self.state_comparison.windows_together(num_points, self.batch_size)
+        return jnp.mean(jax.lax.map(discrepancy, both, batch_size=together))
+
+    def model(self, state: DeltaState, problem: Problem) -> "DeltaModel":
+        """The atoms, in the units of the user."""
+        return DeltaModel(
+            network=state.average if self.optimisation.answers_average else state.network,
+            representation=self.representation,
+            normalisation=problem.normalisation,
+            gamma=self.gamma,
+            state_dim=problem.state_dim,
+        )
+
+    @property
+    def _num_atoms(self) -> int:
+        return self.representation.num_atoms
+
+    def _source_and_target(
+        self,
+        key: PRNGKeyArray,
+        state: DeltaState,
+        window: Windows,
+        chosen: Int[Array, "c"] | None,
+    ) -> tuple[StateMeasures, Target]:
+        """The atoms at $x_0$ and their target, for one window."""
+        key_source, key_bootstrap, key_offset = jax.random.split(key, 3)
+        source = self.representation.measures(state.network, window.states[0], key_source)
+        last = window.states[window.length]
+        bootstrap = self.representation.measures(state.average, last, key_bootstrap, chosen)
+        ends = (window.states, window.length, window.terminated)
+        if self.targets == "sampled":
+            offsets = draw_offsets(key_offset, bootstrap.points.shape[:-1], self.gamma)
+            target = drawn_target(sampled_target(*ends, offsets, bootstrap.points))
+        else:
+            target = exact_target(*ends, bootstrap, self.gamma)
+        return source, jax.lax.stop_gradient(target)
+
+
+def paper_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
+    """Algorithm 1 with the paper's table of hyperparameters."""
+    return DeltaLearner(
+        gamma=gamma,
+        representation=Generators(num_atoms=num_atoms),
+        state_comparison=Gram(),
+        set_comparison=InverseMultiquadric(),
+        optimisation=PlainAdam(),
+        targets="sampled",
+        num_bootstrap_steps=5,
+        batch_size=32,
+        num_target_atoms=0,
+    )
+
+
+def gamma_ensemble_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
+    """The paper's γ-model ensemble: its generators, each trained alone."""
+    return dataclasses.replace(paper_learner(gamma, num_atoms), set_comparison=Matched())
+
+
+class DeltaModel(Model):
+    """Learned atoms in the units of the user."""
+
+    network: Any
+    representation: Representation
+    normalisation: Normalisation
+    gamma: float = eqx.field(static=True)
+    state_dim: int = eqx.field(static=True)
+
+    def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
+        """Points `[m, k, d]`; drawn afresh for each key where atoms are generators."""
+        normalised = self.normalisation.apply(source_state)
+        measures = self.representation.answer(self.network, normalised, key)
+        return StateMeasures(
+            self.normalisation.invert(measures.points),
+            measures.point_weights,
+            measures.atom_weights,
+        )

@@ -1,6 +1,7 @@
 """What a learner is: hyperparameters, and three pure functions that a training loop calls."""
 
 import abc
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -53,4 +54,4 @@ class Learner(eqx.Module):
 
     def config(self) -> dict[str, Any]:
         """The hyperparameters by name: `type(self)(**config)` is this learner again."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -6,8 +6,8 @@ recipes:
 - learned: the name of the learner, its hyperparameters and the dimension of a state. The structure
   is that of `learner.model(learner.init(key, problem), problem)`, found without computing it, so a
   learned model needs no code for storage. What it takes: the learner stands in `LEARNERS`, its
-  hyperparameters are numbers, strings, booleans or tuples of these, and every array of the model
-  has a shape that follows from them and from the dimension of a state.
+  hyperparameters are numbers, strings, booleans, tuples of these or parts (`daleth.parts`), and
+  every array of the model has a shape that follows from them and from the dimension of a state.
 - `EmpiricalModel`: its static fields and the sizes of its data.
 - `DiracAtMean`: the recipe of the model inside.
 
@@ -34,12 +34,12 @@ from daleth.models.base import Model, Origin
 from daleth.models.empirical import EmpiricalModel
 from daleth.models.learner import Learner, Problem
 from daleth.models.mean import DiracAtMean
+from daleth.parts import PARTS, Part
 
 _FORMAT = FileFormat("model", 1)
 
 LEARNERS = {
     "DeltaLearner": "daleth.models.delta",
-    "GammaLearner": "daleth.models.gamma",
     "PaperTransitionLearner": "daleth.models.paper_transition",
     "ResidualGaussianLearner": "daleth.models.residual_gaussian",
     "SuccessorFeaturesLearner": "daleth.models.successor_features",
@@ -110,8 +110,8 @@ def plain_config(learner: Learner) -> dict[str, Any]:
     """The hyperparameters of a learner as JSON holds them, if JSON can give them back."""
     config = learner.config()
     try:
-        plain = json.loads(json.dumps(config))
-        if type(learner)(**_as_tuples(plain)) == learner:
+        plain = json.loads(json.dumps(config, default=_plain_part))
+        if type(learner)(**_as_values(plain)) == learner:
             return plain
     except (TypeError, ValueError):
         pass
@@ -172,7 +172,7 @@ def _skeleton(recipe: dict[str, Any], own_learners: dict[str, type[Learner]]) ->
         return _empirical_skeleton(recipe)
     if recipe["kind"] != "learned":
         raise ValueError(f"the kind of model {recipe['kind']!r} is not known")
-    learner = _learner_class(recipe["learner"], own_learners)(**_as_tuples(recipe["config"]))
+    learner = _learner_class(recipe["learner"], own_learners)(**_as_values(recipe["config"]))
     return eqx.filter_eval_shape(_untrained, learner, recipe["state_dim"])
 
 
@@ -252,8 +252,15 @@ def _is_array(leaf: object) -> bool:
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
 
 
-def _as_tuples(value: Any) -> Any:
-    """JSON has lists where static fields are tuples."""
+def _plain_part(value: object) -> dict[str, Any]:
+    if isinstance(value, Part) and type(value).__name__ in PARTS:
+        return {"part": type(value).__name__, **value.config()}
+    raise TypeError(f"{value!r} is not a part of daleth")
+
+
+def _as_values(value: Any) -> Any:
+    """JSON has lists where static fields are tuples, and names where there are parts."""
     if isinstance(value, dict):
-        return {name: _as_tuples(one) for name, one in value.items()}
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+        values = {name: _as_values(one) for name, one in value.items()}
+        return PARTS[values.pop("part")](**values) if "part" in values else values
+    return tuple(map(_as_values, value)) if isinstance(value, list) else value

@@ -220,12 +220,8 @@ class GaussianSuccessorFeatures(Model):
         self, reward: Reward | Sequence[Reward], source_state: ArrayLike
     ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
         """Mean and standard deviation of the Gaussian return, `[*batch]` or `[R, *batch]`."""
-        sources = jnp.asarray(_checks.finite("source_state", source_state))
-        if sources.ndim == 0 or sources.shape[-1] != self.state_dim:
-            raise ValueError(
-                f"source_state must have {self.state_dim} components on its last axis, "
-                f"got shape {sources.shape}"
-            )
+        batch, flat, _ = self._sources(source_state, None)
+        sources = flat.reshape(*batch, self.state_dim)
         if callable(reward):
             return self._mean_and_std(*self.fit(reward), sources)
         if not isinstance(reward, Sequence) or not reward:

@@ -19,14 +19,14 @@ from daleth.training.schedule import Schedule
 
 def fit(
     data: Any,
-    model: Any = "paper",
+    model: Any = "fast",
     gamma: Real | None = None,
     *,
     updates: Count | None = None,
     minutes: Real | None = None,
     seed: Count = 0,
     occupancy_of: str = "state",
-    starts: Any = "uniform",
+    starts: Any = "mixed",
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: Count | None = None,
     resume: bool = False,
@@ -46,12 +46,13 @@ def fit(
         data: `Trajectories`.
         model: a `Learner`, or the name of a preset.
         gamma: the discount factor, 0.95 by default; a `Learner` brings its own.
-        updates: how many updates the run has, with those before a resumption.
+        updates: how many updates the run has, with those before a resumption; 10,000 if no time
+            is given either.
         minutes: or how long it lasts, with the time before a resumption; looked at between chunks.
         seed: of everything random.
         occupancy_of: `"state"`, or `"state-action"` for the occupancy of pairs.
         starts: `"uniform"` draws every state of the data as often as any other, `"stratified"`
-            every region of the state space.
+            every region of the state space, `"mixed"` half of a batch so and half so.
         checkpoint: the folder of the run: checkpoints, the last three of them, and `log.jsonl`.
         checkpoint_every: the updates between checkpoints; by default one a minute.
         resume: continue the run in that folder if there is one. Without this a folder that
@@ -90,7 +91,7 @@ def fit(
     seed = _checks.count("seed", seed, at_least=0)
     if seed >= 2**32:
         raise ValueError(f"seed must be below 2^32, got {seed}")
-    starts = _checks.one_of("starts", starts, ("uniform", "stratified"))
+    starts = _checks.one_of("starts", starts, ("mixed", "uniform", "stratified"))
     if not isinstance(data, Trajectories):
         raise ValueError(
             "data must be Trajectories, for example Trajectories.from_episodes(episodes), "

@@ -6,14 +6,41 @@ from daleth import _checks
 from daleth.models.learner import Learner
 
 
-def _paper(gamma: float) -> Learner:
+def _fast(gamma: float) -> Learner:
     from daleth.models.delta import DeltaLearner
 
     return DeltaLearner(gamma=gamma)
 
 
-PRESETS: dict[str, Callable[[float], Learner]] = {"paper": _paper}
-"""A function of the discount factor for each name, which imports its learner when called."""
+def _paper(gamma: float) -> Learner:
+    from daleth.models.delta import paper_learner
+
+    return paper_learner(gamma)
+
+
+def _gamma_ensemble(gamma: float) -> Learner:
+    from daleth.models.delta import gamma_ensemble_learner
+
+    return gamma_ensemble_learner(gamma)
+
+
+def _transition(gamma: float) -> Learner:
+    from daleth.models.residual_gaussian import ResidualGaussianLearner
+
+    return ResidualGaussianLearner(gamma=gamma)
+
+
+PRESETS: dict[str, Callable[[float], Learner]] = {
+    "fast": _fast,
+    "paper": _paper,
+    "gamma-ensemble": _gamma_ensemble,
+    "transition": _transition,
+}
+"""A function of the discount factor for each name, which imports its learner when called.
+
+`fast` is the default; `paper` is Algorithm 1 as printed; `gamma-ensemble` and `transition`,
+rollouts of a residual Gaussian one-step model, are baselines.
+"""
 
 DEFAULT_GAMMA = 0.95
 

@@ -7,13 +7,14 @@ from daleth import _checks
 _CHUNK_SECONDS = 1.0  # long enough to cost nothing, short enough for a bar, a log and Ctrl-C
 _MAX_GROWTH = 8
 _MAX_UPDATES = 2**31 - 1
+DEFAULT_UPDATES = 10_000
 
 
 class Schedule:
     """A budget of updates or of time, cut into chunks.
 
     Args:
-        updates: how many updates the run has.
+        updates: how many updates the run has; 10,000 if no time is given either.
         minutes: or how long it lasts.
         chunk_updates: the length of a chunk; by default what takes about a second.
         stops: chunks also end at the multiples of these numbers.
@@ -26,11 +27,11 @@ class Schedule:
         chunk_updates: object = None,
         stops: Sequence[int] = (),
     ):
-        if (updates is None) == (minutes is None):
-            given = "neither" if updates is None else "both"
-            raise ValueError(f"fit needs updates= or minutes=, got {given}")
+        if updates is not None and minutes is not None:
+            raise ValueError("fit takes updates= or minutes=, got both")
         self._updates, self._seconds = _MAX_UPDATES, float("inf")
-        if updates is not None:
+        if minutes is None:
+            updates = DEFAULT_UPDATES if updates is None else updates
             self._updates = _checks.count("updates", updates, at_least=0)
             if self._updates > _MAX_UPDATES:
                 raise ValueError(f"updates must be below 2^31, got {updates}")

@@ -1,10 +1,4 @@
-"""Networks as frozen PyTrees of arrays: noise-fed generators and invertible state features.
-
-A leading atom axis on every array makes one PyTree stand for `m` independent networks.
-"""
-
-import itertools
-import math
+"""Invertible state features: residual networks whose branches contract."""
 
 import equinox as eqx
 import jax
@@ -13,88 +7,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import Count, Real
-
-
-class Generator(eqx.Module):
-    r"""One noise-fed atom: an MLP that pushes noise forward to a state measure $\theta(x)$.
-
-    $$ \theta(x) = \mathrm{law}(\Phi(\omega; x)), \quad \omega \sim N(0, I) $$
-
-    `depth` hidden layers of `width` units with ReLU, as in the table of appendix D.
-
-    Attributes:
-        weights: one matrix `[out, in]` a layer; the first reads state and noise side by side.
-        biases: one vector `[out]` a layer.
-
-    Example:
-        >>> generator = Generator(jax.random.key(0), state_dim=2)
-        >>> generator(jnp.zeros(2), jnp.ones(8)).shape
-        (2,)
-    """
-
-    weights: tuple[Float[Array, "..."], ...]
-    biases: tuple[Float[Array, "..."], ...]
-
-    def __init__(
-        self,
-        key: PRNGKeyArray,
-        state_dim: Count,
-        num_features_noise: Count = 8,
-        width: Count = 256,
-        depth: Count = 3,
-    ):
-        state_dim = _checks.count("state_dim", state_dim)
-        noise_dim = _checks.count("num_features_noise", num_features_noise)
-        hidden = [_checks.count("width", width)] * _checks.count("depth", depth)
-        self.weights, self.biases = _linear_layers(key, [state_dim + noise_dim, *hidden, state_dim])
-
-    def __call__(
-        self, source_state: Float[Array, "d"], noise: Float[Array, "z"]
-    ) -> Float[Array, "d"]:
-        """The state that one noise vector stands for."""
-        hidden = jnp.concatenate([source_state, noise])
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            hidden = jax.nn.relu(weight @ hidden + bias)
-        return self.weights[-1] @ hidden + self.biases[-1]
-
-
-def make_generators(
-    key: PRNGKeyArray,
-    num_atoms: Count,
-    state_dim: Count,
-    num_features_noise: Count = 8,
-    width: Count = 256,
-    depth: Count = 3,
-) -> Generator:
-    """`num_atoms` independent generators as one PyTree with a leading atom axis.
-
-    Example:
-        >>> make_generators(jax.random.key(0), num_atoms=4, state_dim=2).biases[-1].shape
-        (4, 2)
-    """
-    keys = jax.random.split(key, _checks.count("num_atoms", num_atoms))
-    return jax.vmap(lambda k: Generator(k, state_dim, num_features_noise, width, depth))(keys)
-
-
-def generate(
-    generators: Generator, source_state: Float[Array, "d"], noise: Float[Array, "m s z"]
-) -> Float[Array, "m s d"]:
-    """State samples of all atoms at one source state: `generator_i(source_state, noise[i, j])`.
-
-    Matrix products batched over the atoms; the source state enters the first layer once.
-
-    Example:
-        >>> generators = make_generators(jax.random.key(0), num_atoms=4, state_dim=2)
-        >>> generate(generators, jnp.zeros(2), jnp.ones((4, 16, 8))).shape
-        (4, 16, 2)
-    """
-    (first, *rest), (bias, *biases) = generators.weights, generators.biases
-    state_dim = source_state.shape[-1]
-    constant = first[..., :state_dim] @ source_state + bias
-    hidden = _apply(first[..., state_dim:], constant, noise)
-    for weight, bias in zip(rest, biases, strict=True):
-        hidden = _apply(weight, bias, jax.nn.relu(hidden))
-    return hidden
+from daleth.networks.layers import apply_linear, linear_layers
 
 
 class InvertibleFeatures(eqx.Module):
@@ -142,7 +55,7 @@ class InvertibleFeatures(eqx.Module):
         inner = [_checks.count("width", width)] * (_checks.count("num_layers", num_layers) - 1)
         sizes = [num_features, *inner, num_features]
         keys = jax.random.split(key, _checks.count("num_blocks", num_blocks))
-        blocks = [_linear_layers(k, sizes) for k in keys]
+        blocks = [linear_layers(k, sizes) for k in keys]
         self.weights = tuple(weights for weights, _ in blocks)
         self.biases = tuple(biases for _, biases in blocks)
 
@@ -234,24 +147,5 @@ def _spectral_norm(weight: Float[Array, "*m out in"]) -> Float[Array, "*m"]:
 
 def _branch(weights: tuple[Array, ...], biases: tuple[Array, ...], hidden: Array) -> Array:
     for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
-        hidden = jax.nn.relu(_apply(weight, bias, hidden))
-    return _apply(weights[-1], biases[-1], hidden)
-
-
-def _apply(weight: Array, bias: Array, rows: Array) -> Array:
-    return rows @ jnp.swapaxes(weight, -1, -2) + bias[..., None, :]
-
-
-def _linear_layers(
-    key: PRNGKeyArray, sizes: list[int]
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Weights and biases, uniform on ±1/√in, layer after layer, from one draw."""
-    layers = list(zip(sizes[:-1], sizes[1:], strict=True))
-    ends = list(itertools.accumulate((inputs + 1) * outputs for inputs, outputs in layers))
-    parts = jnp.split(jax.random.uniform(key, (ends[-1],), minval=-1, maxval=1), ends[:-1])
-    weights, biases = [], []
-    for (inputs, outputs), part in zip(layers, parts, strict=True):
-        both = part.reshape(outputs, inputs + 1) / math.sqrt(inputs)
-        weights.append(both[:, 1:])
-        biases.append(both[:, 0])
-    return tuple(weights), tuple(biases)
+        hidden = jax.nn.relu(apply_linear(weight, bias, hidden))
+    return apply_linear(weights[-1], biases[-1], hidden)

@@ -1,0 +1,115 @@
+"""What each part of a δ-model is worth: one change at a time, equal training time.
+
+    .venv/bin/python benchmarks/ablations.py --seconds 20 --seeds 0 1 2
+
+On Windy Gridworld, uniform policy, 11 atoms. The error is the mean W1 over 64 random rewards at 32
+source states of the data, divided by that of the Dirac at the true mean. Networks of generators
+are small (2 x 64), as the preset `fast` is on this problem. Needs an idle machine.
+"""
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from _record import merge
+from problems import PROBLEMS
+
+from daleth import fit
+from daleth.models.delta import DeltaLearner
+from daleth.parts import (
+    Energy,
+    Generators,
+    Gram,
+    InverseMultiquadric,
+    Matched,
+    Particles,
+    PlainAdam,
+    RandomFeatures,
+)
+
+NUM_ATOMS = 11
+FAST = DeltaLearner(
+    gamma=0.95, representation=Particles(num_atoms=NUM_ATOMS, width=64, num_frequencies=64)
+)
+GENERATORS = Generators(num_atoms=NUM_ATOMS, num_state_samples=16, width=64, depth=2)
+PAPER = replace(
+    FAST,
+    representation=GENERATORS,
+    state_comparison=Gram(num_features=0),
+    set_comparison=InverseMultiquadric(),
+    optimisation=PlainAdam(learning_rate=1e-3),
+    targets="sampled",
+    num_bootstrap_steps=5,
+    batch_size=32,
+    num_target_atoms=0,
+)
+
+
+def particles(**changes: Any) -> DeltaLearner:
+    return replace(FAST, representation=replace(FAST.representation, **changes))
+
+
+VARIANTS: dict[str, dict[str, DeltaLearner]] = {
+    "fast, number of bootstrap steps": {
+        f"n = {n}": replace(FAST, num_bootstrap_steps=n) for n in (1, 2, 5, 10, 20, 40, 80)
+    },
+    "fast, number of atoms": {f"m = {m}": particles(num_atoms=m) for m in (5, 11, 25, 51)},
+    "fast, one part changed": {
+        "as it is": FAST,
+        "Gram matrix instead of random features": replace(FAST, state_comparison=Gram(0)),
+        "inverse multiquadric instead of energy": replace(
+            FAST, set_comparison=InverseMultiquadric()
+        ),
+        "generators instead of particles": replace(FAST, representation=GENERATORS),
+        "γ-ensemble: each atom alone": replace(FAST, set_comparison=Matched()),
+        "without moments": replace(FAST, state_comparison=RandomFeatures(linear=0, quadratic=0)),
+        "all target atoms": replace(FAST, num_target_atoms=0),
+        "8 points": particles(num_points=8),
+        "32 points": particles(num_points=32),
+    },
+    "paper's parts, small": {
+        "as it is": PAPER,
+        "adversarial state kernel": replace(PAPER, state_comparison=Gram(8, 64)),
+        "n = 1": replace(PAPER, num_bootstrap_steps=1),
+        "n = 10": replace(PAPER, num_bootstrap_steps=10),
+        "exact targets": replace(PAPER, targets="exact"),
+        "energy": replace(PAPER, set_comparison=Energy()),
+        "random features": replace(PAPER, state_comparison=RandomFeatures()),
+    },
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--groups", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    options = parser.parse_args()
+    setting = PROBLEMS["windy-uniform"]()
+    for group in options.groups:
+        for name, learner in VARIANTS[group].items():
+            errors, updates = [], []
+
+            def note(update: int, _: object, updates: list[int] = updates) -> None:
+                updates.append(update)
+
+            for seed in options.seeds:
+                budget = {"minutes": options.seconds / 60, "callback_every": 10**9}
+                model = fit(setting.data, learner, seed=seed, callback=note, **budget)
+                errors.append(setting.random.error(model) / setting.random.ceiling())
+            row = {
+                "group": group,
+                "variant": name,
+                "seconds": options.seconds,
+                "updates": int(np.mean(updates)),
+                "W1 / Dirac": float(np.mean(errors)),
+                "standard error": float(np.std(errors) / max(1, len(errors) - 1) ** 0.5),
+                "seeds": len(errors),
+            }
+            print(row, flush=True)
+            merge("ablations", [row], key=("group", "variant"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Puts all results together: `docs/benchmarks.md`, its figure, and the table in the README.
+
+    .venv/bin/python benchmarks/report.py
+
+Reads what the other scripts left in `docs/benchmarks/`; measures nothing.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from _record import RESULTS, machine, rows_of, table
+
+DOCS = RESULTS.parent
+README = DOCS.parent / "README.md"
+BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
+INTRODUCTION = """# Benchmarks
+
+Everything here is written by scripts in `benchmarks/`, each one command; this page by
+`benchmarks/report.py`. W1 is the 1-Wasserstein distance to the true return distribution, averaged
+over the questions of a problem. *Dirac* is the W1 of the Dirac at the true mean: a ratio of 1 is as
+good as knowing the mean alone. The *floor* is what the best equal atoms of this number would still
+miss. Seconds of training count compilation. The random bank holds 64 seeded random rewards at 32
+source states drawn from the data; nothing was tuned on it.
+"""
+
+
+def main() -> None:
+    accuracy = rows_of("time_to_accuracy")
+    lines = [INTRODUCTION]
+    if accuracy:
+        draw(accuracy, RESULTS / "time_to_accuracy.png")
+        lines += ["## Time to accuracy", "", "![error over time](benchmarks/time_to_accuracy.png)"]
+        lines += ["", *table(summary(accuracy)), ""]
+    sections = (
+        ("selection", "Choosing between two policies of Windy Gridworld, five seeds"),
+        ("update_speed", "Time and memory of an update"),
+        ("queries", "Answers of a trained model"),
+        ("ablations", "What each part is worth"),
+        ("throughput", "Collecting data and simulating the truth"),
+    )
+    for name, title in sections:
+        rows = rows_of(name)
+        if rows:
+            lines += [f"## {title}", "", f"By `benchmarks/{name}.py`.", "", *table(rows), ""]
+    where_time_goes = RESULTS / "profile.md"
+    if where_time_goes.exists():
+        lines += [where_time_goes.read_text()]
+    lines += [", ".join(f"{key} {value}" for key, value in machine().items()), ""]
+    (DOCS / "benchmarks.md").write_text("\n".join(lines))
+    if accuracy and BEGIN in README.read_text():
+        before, rest = README.read_text().split(BEGIN)
+        after = rest.split(END)[1]
+        body = "\n".join(table(headline(accuracy)))
+        README.write_text(f"{before}{BEGIN}\n{body}\n{END}{after}")
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and range over seeds for each problem, method and mark."""
+    grouped: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        key = (row["problem"], row["atoms"], row["method"], mark(row["seconds"]))
+        grouped[key].append(row)
+    out = []
+    for (problem, atoms, method, seconds), found in sorted(grouped.items(), key=str_last):
+        errors = [one["W1 / Dirac"] for one in found]
+        out.append(
+            {
+                "problem": problem,
+                "atoms": atoms,
+                "method": method,
+                "seconds": seconds,
+                "seeds": len(found),
+                "W1 / Dirac": float(np.mean(errors)),
+                "range": f"{min(errors):.3g} … {max(errors):.3g}" if len(errors) > 1 else "-",
+                "random bank": float(np.mean([one["random bank"] for one in found])),
+                "floor": found[0]["floor"],
+            }
+        )
+    return out
+
+
+def headline(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last mark of each method, one line a method and problem."""
+    last: dict[tuple, dict[str, Any]] = {}
+    for row in summary(rows):
+        last[(row["problem"], row["atoms"], row["method"])] = row
+    columns = ("problem", "atoms", "method", "seconds", "W1 / Dirac", "random bank", "floor")
+    return [{column: row[column] for column in columns} for row in last.values()]
+
+
+def mark(seconds: float) -> int:
+    """The mark that a snapshot was taken at."""
+    passed = [one for one in (0, 10, 30, 60, 120, 300, 600) if one <= seconds]
+    return passed[-1]
+
+
+def str_last(item: tuple[tuple, Any]) -> tuple:
+    problem, atoms, method, seconds = item[0]
+    return problem, atoms, method != "fast", method, seconds
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Error over time, one panel a problem; methods without training as horizontal lines."""
+    cases = sorted({(row["problem"], row["atoms"]) for row in rows})
+    columns = min(3, len(cases))
+    lines = -(-len(cases) // columns)
+    figure, axes = plt.subplots(
+        lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, sharex=True
+    )
+    methods = sorted({row["method"] for row in rows}, key=lambda name: (name != "fast", name))
+    colours = {name: f"C{i}" for i, name in enumerate(methods)}
+    for ax, case in zip(axes.flat, cases, strict=False):
+        shown = [row for row in summary(rows) if (row["problem"], row["atoms"]) == case]
+        for method in methods:
+            curve = [row for row in shown if row["method"] == method]
+            if not curve:
+                continue
+            values = [row["W1 / Dirac"] for row in curve]
+            if curve[0]["seconds"] == 0:
+                ax.axhline(values[0], color=colours[method], linestyle="--", label=method)
+            else:
+                seconds = [row["seconds"] for row in curve]
+                ax.plot(seconds, values, "o-", color=colours[method], label=method, markersize=4)
+        ax.axhline(1, color="grey", linewidth=0.8)
+        ax.axhline(shown[0]["floor"], color="grey", linewidth=0.8, linestyle=":")
+        ax.set(title=f"{case[0]}, {case[1]} atoms", xscale="log", yscale="log")
+        ax.set(xlabel="seconds of training", ylabel="W1 / Dirac at the true mean")
+    for ax in list(axes.flat)[len(cases) :]:
+        ax.set_axis_off()
+    handles = {
+        label: handle
+        for ax in axes.flat
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, loc="lower center", ncols=3, frameon=False)
+    figure.tight_layout(rect=(0, 0.09 if lines > 1 else 0.14, 1, 1))
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""How far from the truth, after how many seconds of training: every method on the same data.
+
+    .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600 --seeds 3
+
+Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
+The clock runs from the call of `fit` and counts compilation; a model is scored after the run from
+snapshots, so scoring costs no training time. Needs an idle machine.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from _record import merge
+from problems import PROBLEMS, Questions, Setting
+
+from daleth import fit
+from daleth.models import EmpiricalModel
+from daleth.models.base import Model
+from daleth.models.delta import DeltaLearner, gamma_ensemble_learner
+from daleth.models.learner import Learner
+from daleth.models.paper_transition import PaperTransitionLearner
+from daleth.models.residual_gaussian import ResidualGaussianLearner
+from daleth.models.successor_features import SuccessorFeaturesLearner
+from daleth.parts import Particles
+
+MARKS = (10, 30, 60, 120, 300, 600)
+
+
+def fast(gamma: float, num_atoms: int) -> Learner:
+    """The default of `fit`."""
+    return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
+
+
+def gamma_ensemble(gamma: float, num_atoms: int) -> Learner:
+    """The paper's, at a learning rate that a CPU can afford."""
+    learner = gamma_ensemble_learner(gamma, num_atoms)
+    return replace(learner, optimisation=replace(learner.optimisation, learning_rate=5e-4))
+
+
+METHODS: dict[str, Callable[[float, int], Learner]] = {
+    "fast": fast,
+    "γ-ensemble": gamma_ensemble,
+    "residual Gaussian rollouts": lambda gamma, m: ResidualGaussianLearner(
+        gamma=gamma, num_atoms=m
+    ),
+    "paper's rollouts": lambda gamma, m: PaperTransitionLearner(gamma=gamma, num_atoms=m),
+    "successor features": lambda gamma, m: SuccessorFeaturesLearner(gamma=gamma, num_atoms=m),
+}
+
+
+def snapshots(
+    setting: Setting, learner: Learner, seconds: float, seed: int
+) -> list[tuple[float, int, Model]]:
+    """(seconds, updates, model) when the clock passes each mark."""
+    started, taken = time.perf_counter(), []
+    marks = [mark for mark in MARKS if mark <= seconds]
+
+    def look(update: int, model: Model) -> None:
+        clock = time.perf_counter() - started
+        if len(taken) < len(marks) and clock >= marks[len(taken)]:
+            taken.append((clock, update, model))
+
+    minutes = (marks[-1] + 1) / 60
+    fit(setting.data, learner, minutes=minutes, seed=seed, callback=look, callback_every=50)
+    return taken
+
+
+def score(questions: Questions, model: Model) -> float:
+    """Mean W1 over that of the Dirac at the true mean."""
+    return questions.error(model) / questions.ceiling()
+
+
+def run(problem: str, method: str, seconds: float, seed: int, num_atoms: int) -> list[dict]:
+    setting = PROBLEMS[problem]()
+    floor = setting.named.floor(num_atoms) / setting.named.ceiling()
+    shared = {"problem": setting.name, "method": method, "atoms": num_atoms, "seed": seed}
+    if method == "nearest trajectories":
+        models = [(0.0, 0, EmpiricalModel(setting.data, setting.gamma, num_atoms))]
+    else:
+        learner = METHODS[method](setting.gamma, num_atoms)
+        models = snapshots(setting, learner, seconds, seed)
+    rows = []
+    for clock, update, model in models:
+        rows.append(
+            {
+                **shared,
+                "seconds": round(clock, 1),
+                "updates": update,
+                "W1 / Dirac": score(setting.named, model),
+                "random bank": score(setting.random, model),
+                "floor": floor,
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    every = [*METHODS, "nearest trajectories"]
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
+    parser.add_argument("--methods", nargs="+", default=every, choices=every)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--atoms", type=int, default=51)
+    options = parser.parse_args()
+    for problem in options.problems:
+        for method in options.methods:
+            for seed in options.seeds[:1] if method == "nearest trajectories" else options.seeds:
+                rows = run(problem, method, options.seconds, seed, options.atoms)
+                merge("time_to_accuracy", rows, key=("problem", "method", "atoms", "seed"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""Networks as frozen PyTrees of arrays: generators, particle networks, invertible features."""
+
+from daleth.networks.generators import Generator, generate, make_generators
+from daleth.networks.invertible import (
+    InvertibleFeatures,
+    NormalisedFeatures,
+    make_features,
+    normalise,
+)
+from daleth.networks.particles import ParticleNetwork, generate_particles, make_particle_network
+
+__all__ = [
+    "Generator",
+    "InvertibleFeatures",
+    "NormalisedFeatures",
+    "ParticleNetwork",
+    "generate",
+    "generate_particles",
+    "make_features",
+    "make_generators",
+    "make_particle_network",
+    "normalise",
+]

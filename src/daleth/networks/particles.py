@@ -1,0 +1,84 @@
+"""A network that maps a state to all particles of all atoms at once."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from daleth.networks.layers import linear_layers
+
+
+class ParticleNetwork(eqx.Module):
+    """Fourier features, a trunk of hidden layers, and one linear map to all points.
+
+    Attributes:
+        frequencies: of the Fourier features, `[d, F]`; drawn once and never trained.
+        weights: one matrix `[out, in]` a hidden layer.
+        biases: one vector `[out]` a hidden layer.
+        out_weight: to the components and the logit of each point, `[width + d, m, k * (d + 1)]`.
+        out_bias: `[m, k * (d + 1)]`.
+    """
+
+    frequencies: Float[Array, "d F"]
+    weights: tuple[Float[Array, "..."], ...]
+    biases: tuple[Float[Array, "..."], ...]
+    out_weight: Float[Array, "inputs m out"]
+    out_bias: Float[Array, "m out"]
+
+
+def make_particle_network(
+    key: PRNGKeyArray,
+    num_atoms: int,
+    state_dim: int,
+    num_points: int,
+    width: int,
+    depth: int,
+    num_frequencies: int,
+    frequency_scale: float,
+) -> ParticleNetwork:
+    """A fresh network; its points are about standard normal, as normalised states are.
+
+    Example:
+        >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5)
+        >>> points, weights = generate_particles(network, jnp.zeros(2))
+        >>> points.shape, weights.shape
+        ((4, 8, 2), (4, 8))
+    """
+    key_frequencies, key_trunk, key_out = jax.random.split(key, 3)
+    frequencies = jax.random.normal(key_frequencies, (state_dim, num_frequencies))
+    sizes = [state_dim + 2 * num_frequencies, *[width] * depth]
+    weights, biases = linear_layers(key_trunk, sizes)
+    shape = (num_atoms, num_points * (state_dim + 1))
+    return ParticleNetwork(
+        # A phase then has the same spread whatever the dimension of the state.
+        frequencies=frequencies * frequency_scale / jnp.sqrt(state_dim),
+        weights=weights,
+        biases=biases,
+        out_weight=jax.random.normal(key_out, (width + state_dim, *shape)) / jnp.sqrt(width),
+        out_bias=jnp.zeros(shape),
+    )
+
+
+def generate_particles(
+    network: ParticleNetwork,
+    source_state: Float[Array, "d"],
+    chosen: Int[Array, "c"] | None = None,
+) -> tuple[Float[Array, "m k d"], Float[Array, "m k"]]:
+    """The points of all atoms at one source state and their weights, or of the chosen atoms."""
+    phases = source_state @ jax.lax.stop_gradient(network.frequencies)
+    hidden = jnp.concatenate([source_state, jnp.sin(phases), jnp.cos(phases)])
+    for weight, bias in zip(network.weights, network.biases, strict=True):
+        hidden = jax.nn.silu(weight @ hidden + bias)
+        # The scale of a layer carries nothing: kept at 1, large learning rates are safe.
+        hidden = hidden * jax.lax.rsqrt(jnp.mean(hidden**2) + 1e-6)
+    # Beside the hidden units the state itself: where futures move with the source, so do points.
+    hidden = jnp.concatenate([hidden, source_state])
+    weight, bias = network.out_weight, network.out_bias
+    if chosen is not None:
+        weight, bias = weight[:, chosen], bias[chosen]
+    flat = hidden @ weight.reshape(len(hidden), -1) + bias.reshape(-1)
+    num_atoms, state_dim = len(bias), len(source_state)
+    out = flat.reshape(num_atoms, -1)
+    num_points = out.shape[1] // (state_dim + 1)
+    points = out[:, num_points:].reshape(num_atoms, num_points, state_dim)
+    return points, jax.nn.softmax(out[:, :num_points])

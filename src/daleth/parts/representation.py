@@ -1,0 +1,151 @@
+"""How an atom is represented: a noise-fed generator, or weighted particles."""
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from daleth import _checks
+from daleth._typing import Count
+from daleth.measures import StateMeasures
+from daleth.networks import (
+    Generator,
+    ParticleNetwork,
+    generate,
+    generate_particles,
+    make_generators,
+    make_particle_network,
+)
+from daleth.parts.part import Part
+
+
+class Representation(Part):
+    """Maps a network and a source state to `m` state measures, in normalised units."""
+
+    num_atoms: eqx.AbstractVar[int]
+    drawn: ClassVar[bool]
+    """Whether points are independent draws, and not the measure itself."""
+
+    @abc.abstractmethod
+    def init(self, key: PRNGKeyArray, state_dim: int) -> Any:
+        """A fresh network."""
+
+    @abc.abstractmethod
+    def measures(
+        self,
+        network: Any,
+        source_state: Float[Array, "d"],
+        key: PRNGKeyArray,
+        chosen: Int[Array, "c"] | None = None,
+    ) -> StateMeasures:
+        """The atoms at one source state for a loss, all of them or the chosen ones."""
+
+    def answer(
+        self, network: Any, source_state: Float[Array, "d"], key: PRNGKeyArray
+    ) -> StateMeasures:
+        """The atoms at one source state as a model gives them to a user."""
+        return self.measures(network, source_state, key)
+
+
+class Generators(Representation):
+    """`m` independent noise-fed networks, as in the paper; an atom is known by its draws.
+
+    Attributes:
+        num_atoms: `m`.
+        num_state_samples: `s`, the draws from each atom in a loss.
+        num_answer_samples: the draws from each atom in an answer of the model.
+        num_noise: dimension of the noise.
+        width: units of a hidden layer.
+        depth: hidden layers.
+    """
+
+    num_atoms: Count = eqx.field(static=True, default=51)
+    num_state_samples: Count = eqx.field(static=True, default=32)
+    num_answer_samples: Count = eqx.field(static=True, default=256)
+    num_noise: Count = eqx.field(static=True, default=8)
+    width: Count = eqx.field(static=True, default=256)
+    depth: Count = eqx.field(static=True, default=3)
+    drawn: ClassVar[bool] = True
+
+    def __check_init__(self) -> None:
+        for name in ("num_atoms", "num_answer_samples", "num_noise", "width", "depth"):
+            _checks.count(name, getattr(self, name))
+        _checks.count("num_state_samples", self.num_state_samples, at_least=2)
+
+    def init(self, key: PRNGKeyArray, state_dim: int) -> Generator:
+        """Generators with a leading atom axis."""
+        return make_generators(
+            key, self.num_atoms, state_dim, self.num_noise, self.width, self.depth
+        )
+
+    def measures(
+        self,
+        network: Generator,
+        source_state: Float[Array, "d"],
+        key: PRNGKeyArray,
+        chosen: Int[Array, "c"] | None = None,
+    ) -> StateMeasures:
+        """Points `[m, num_state_samples, d]`, fresh draws for each key."""
+        if chosen is not None:
+            network = jax.tree.map(lambda leaf: leaf[chosen], network)
+        return self._draw(network, source_state, key, self.num_state_samples)
+
+    def answer(
+        self, network: Generator, source_state: Float[Array, "d"], key: PRNGKeyArray
+    ) -> StateMeasures:
+        """Points `[m, num_answer_samples, d]`, fresh draws for each key."""
+        return self._draw(network, source_state, key, self.num_answer_samples)
+
+    def _draw(
+        self, network: Generator, source_state: Array, key: PRNGKeyArray, num: int
+    ) -> StateMeasures:
+        noise = jax.random.normal(key, (len(network.biases[0]), num, self.num_noise))
+        return StateMeasures(generate(network, source_state, noise))
+
+
+class Particles(Representation):
+    r"""One network maps a source state to all points of all atoms; nothing is drawn.
+
+    $$ \theta_i(x) = \sum_l w_{il}(x) \delta_{y_{il}(x)} $$
+
+    Attributes:
+        num_atoms: `m`.
+        num_points: `k`, the learned points of an atom.
+        width: units of a hidden layer.
+        depth: hidden layers.
+        num_frequencies: random Fourier features of the state beside the state as input.
+        frequency_scale: their standard deviation over the states of the data, in radians.
+    """
+
+    num_atoms: Count = eqx.field(static=True, default=51)
+    num_points: Count = eqx.field(static=True, default=16)
+    width: Count = eqx.field(static=True, default=256)
+    depth: Count = eqx.field(static=True, default=2)
+    num_frequencies: Count = eqx.field(static=True, default=256)
+    frequency_scale: float = eqx.field(static=True, default=2.5)
+    drawn: ClassVar[bool] = False
+
+    def __check_init__(self) -> None:
+        for name in ("num_atoms", "num_points", "width", "depth", "num_frequencies"):
+            _checks.count(name, getattr(self, name))
+        _checks.positive("frequency_scale", self.frequency_scale)
+
+    def init(self, key: PRNGKeyArray, state_dim: int) -> ParticleNetwork:
+        """One network for all atoms."""
+        sizes = (self.num_points, self.width, self.depth, self.num_frequencies)
+        return make_particle_network(
+            key, self.num_atoms, state_dim, *sizes, frequency_scale=self.frequency_scale
+        )
+
+    def measures(
+        self,
+        network: ParticleNetwork,
+        source_state: Float[Array, "d"],
+        key: PRNGKeyArray,
+        chosen: Int[Array, "c"] | None = None,
+    ) -> StateMeasures:
+        """Points `[m, num_points, d]`; the key is not used."""
+        del key
+        return StateMeasures(*generate_particles(network, source_state, chosen))

@@ -1,0 +1,78 @@
+"""How two sets of atoms are compared, once all distances between their atoms are known."""
+
+import abc
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from daleth.distances import Distances, two_level_mmd
+from daleth.parts.part import Part
+
+_SOFTENING = 1e-8
+
+
+class SetComparison(Part):
+    """A discrepancy between the atoms of one source state and those of its target."""
+
+    unbiased: ClassVar[bool]
+    """Whether squared distances should be unbiased where points are draws."""
+    all_targets: ClassVar[bool]
+    """Whether every target atom is needed, or a random choice of them tells the same."""
+
+    @abc.abstractmethod
+    def __call__(self, distances: Distances) -> Float[Array, ""]:
+        """The discrepancy; 0 between a set and itself."""
+
+
+class InverseMultiquadric(SetComparison):
+    """The squared MMD under an inverse multiquadric with the median bandwidth (Algorithm 1)."""
+
+    unbiased: ClassVar[bool] = True
+    all_targets: ClassVar[bool] = False
+
+    def __call__(self, distances: Distances) -> Float[Array, ""]:
+        """See `daleth.distances.two_level_mmd`."""
+        return two_level_mmd(distances)[0]
+
+
+class Energy(SetComparison):
+    r"""The energy distance between sets of mean embeddings.
+
+    $$ \frac{2}{mt} \sum_{ij} \lVert \mu_i - \bar\mu_j \rVert - \frac{1}{m^2} \sum_{ij} \lVert \mu_i
+       - \mu_j \rVert - \frac{1}{t^2} \sum_{ij} \lVert \bar\mu_i - \bar\mu_j \rVert $$
+
+    There is no bandwidth and nothing to clip. It is the squared Cramér distance of returns, up to
+    a factor, averaged over random rewards in the span of the features: the very metric by which
+    return distributions are scored. Its gradient in the atoms has the same mean if the targets are
+    a random choice of all.
+    """
+
+    unbiased: ClassVar[bool] = False
+    all_targets: ClassVar[bool] = False
+
+    def __call__(self, distances: Distances) -> Float[Array, ""]:
+        """A V-statistic over atoms."""
+        across = _lengths(distances.across()).mean()
+        within = _lengths(distances.within()).mean()
+        return 2 * across - within - _lengths(distances.within_target()).mean()
+
+
+class Matched(SetComparison):
+    r"""The sum of squared MMDs of each atom to its own target, which makes a γ-model ensemble.
+
+    Each member learns the successor measure; what differs between members is what the data leave
+    open, not what chance does in the environment (appendix D.1 of the paper).
+    """
+
+    unbiased: ClassVar[bool] = True
+    all_targets: ClassVar[bool] = True
+
+    def __call__(self, distances: Distances) -> Float[Array, ""]:
+        """Atoms do not meet other atoms."""
+        return jnp.sum(distances.matched())
+
+
+def _lengths(squared: Array) -> Array:
+    # The same softening everywhere: it cancels between equal sets, and gradients stay finite.
+    return jnp.sqrt(jnp.maximum(squared, 0) + _SOFTENING)

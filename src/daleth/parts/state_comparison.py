@@ -1,0 +1,191 @@
+"""How two state measures are compared: by a Gram matrix, or by mean embeddings."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from daleth import _checks
+from daleth._typing import Count, Real
+from daleth.distances import Distances, EmbeddingDistances, SampleDistances, WeightedDistances
+from daleth.measures import StateMeasures
+from daleth.networks import InvertibleFeatures, NormalisedFeatures, make_features, normalise
+from daleth.parts.part import Part
+from daleth.random_features import CosineFeatures, draw_features
+from daleth.targets import Target
+
+_CACHED_PAIRS = 2**20
+
+
+class StateComparison(Part):
+    """Gives all squared MMDs between the atoms of one source state and those of its target."""
+
+    @abc.abstractmethod
+    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> Any:
+        """Parameters that an adversary trains, or None."""
+
+    @abc.abstractmethod
+    def prepare(self, parameters: Any, key: PRNGKeyArray, state_dim: int) -> Any:
+        """What both sides of all losses of an update share."""
+
+    @abc.abstractmethod
+    def compare(
+        self, prepared: Any, source: StateMeasures, target: Target, *, drawn: bool, unbiased: bool
+    ) -> Distances:
+        """The squared distances at one source state.
+
+        Args:
+            prepared: what `prepare` gave.
+            source: the atoms, in normalised units.
+            target: their target.
+            drawn: whether points of atoms are draws.
+            unbiased: whether squared distances are to be unbiased, and then sometimes negative,
+                where points are draws.
+        """
+
+    @abc.abstractmethod
+    def windows_together(self, num_points: int, batch_size: int) -> int:
+        """How many windows are best compared side by side, with so many points in all atoms."""
+
+
+class Gram(StateComparison):
+    """The rational quadratic state kernel of all pairs of points, as in the paper.
+
+    Attributes:
+        num_features: dimension of the adversarial state features; 0 leaves the state kernel fixed.
+        width: units of their hidden layers.
+    """
+
+    num_features: Count = eqx.field(static=True, default=8)
+    width: Count = eqx.field(static=True, default=256)
+
+    def __check_init__(self) -> None:
+        _checks.count("num_features", self.num_features, at_least=0)
+        _checks.count("width", self.width)
+
+    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> InvertibleFeatures | None:
+        """Invertible features, one network an atom."""
+        if self.num_features == 0:
+            return None
+        # An injection cannot have fewer features than states have components.
+        num_features = max(self.num_features, state_dim)
+        return make_features(key, num_atoms, state_dim, num_features, self.width)
+
+    def prepare(
+        self, parameters: InvertibleFeatures | None, key: PRNGKeyArray, state_dim: int
+    ) -> NormalisedFeatures | None:
+        """One normalisation of the features for both sides."""
+        del key, state_dim
+        return None if parameters is None else normalise(parameters)
+
+    def compare(
+        self,
+        prepared: NormalisedFeatures | None,
+        source: StateMeasures,
+        target: Target,
+        *,
+        drawn: bool,
+        unbiased: bool,
+    ) -> Distances:
+        """From kernel values of features, if there are, or of states."""
+        target_measures = target.measures()
+        ys, yts = source.points, target_measures.points
+        if prepared is not None:
+            ys, yts = prepared(ys), prepared(yts)
+        if drawn and unbiased and not target.has_known_part:
+            return SampleDistances(ys, yts)
+        num_drawn = source.points.shape[-2] if drawn and unbiased else 0
+        return WeightedDistances(
+            ys, source.point_weights, yts, target_measures.point_weights, num_drawn
+        )
+
+    def windows_together(self, num_points: int, batch_size: int) -> int:
+        """As many as keep their kernel values in the processor's cache, else one by one."""
+        return min(batch_size, max(1, _CACHED_PAIRS // num_points**2))
+
+
+class RandomFeatures(StateComparison):
+    r"""Mean embeddings in random features of the state kernel, drawn afresh for every update.
+
+    $$ \mu(\theta) = \Big( \sum_k w_k \varphi(y_k),\; a_1 \sum_k w_k y_k,\;
+       a_2 \sum_k w_k y_k^2 \Big) $$
+
+    Behind the cosines of the rational quadratic kernel stand the first two moments of each
+    component, so the kernel is the mixture plus $a_1^2 \langle x, y \rangle + a_2^2 \langle x^2,
+    y^2 \rangle$. It stays characteristic, and smooth rewards, which depend on the moments most, are
+    learned faster.
+
+    Attributes:
+        num_features: cosines, `D`.
+        length_scales: of the kernel, log-uniform between these, in units of the data and times
+            $\sqrt{d / 3}$ for states of more than three components.
+        linear: $a_1$.
+        quadratic: $a_2$.
+    """
+
+    num_features: Count = eqx.field(static=True, default=16)
+    length_scales: tuple[float, float] = eqx.field(static=True, default=(1.0, 3.0))
+    linear: Real = eqx.field(static=True, default=0.7)
+    quadratic: Real = eqx.field(static=True, default=0.2)
+
+    def __check_init__(self) -> None:
+        _checks.count("num_features", self.num_features)
+        low, high = self.length_scales
+        if not 0 < _checks.number("length_scales", low) <= _checks.number("length_scales", high):
+            raise ValueError(
+                f"length_scales must be two positive numbers in order, got {self.length_scales}"
+            )
+        for name in ("linear", "quadratic"):
+            if _checks.number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name):g}")
+
+    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> None:
+        """Nothing is trained."""
+
+    def prepare(self, parameters: None, key: PRNGKeyArray, state_dim: int) -> CosineFeatures:
+        """Fresh features: what a draw leaves out, the next one sees."""
+        wider = max(1.0, state_dim / 3) ** 0.5
+        low, high = self.length_scales
+        return draw_features(key, state_dim, self.num_features, (low * wider, high * wider))
+
+    def compare(
+        self,
+        prepared: CosineFeatures,
+        source: StateMeasures,
+        target: Target,
+        *,
+        drawn: bool,
+        unbiased: bool,
+    ) -> EmbeddingDistances:
+        """From mean embeddings of atoms and of targets."""
+
+        def embed(points: Array, weights: Array) -> Float[Array, "*m D"]:
+            return jnp.sum(weights[..., None] * self._features(prepared, points), axis=-2)
+
+        def bias(points: Array) -> Float[Array, "m"] | None:
+            """What independent draws add to the squared norm of a mean embedding."""
+            if not (drawn and unbiased):
+                return None
+            features = self._features(prepared, points)
+            return jnp.sum(jnp.var(features, axis=-2, ddof=1), axis=-1) / points.shape[-2]
+
+        own = embed(source.points, source.point_weights)
+        bootstrap = target.bootstrap
+        other = target.bootstrap_mass * embed(bootstrap.points, bootstrap.point_weights)
+        other += embed(target.states, target.state_weights)
+        target_bias = bias(bootstrap.points)
+        if target_bias is not None:
+            target_bias = target.bootstrap_mass**2 * target_bias
+        return EmbeddingDistances.of(own, other, bias(source.points), target_bias)
+
+    def windows_together(self, num_points: int, batch_size: int) -> int:
+        """All: one matrix product for the whole batch."""
+        del num_points
+        return batch_size
+
+    def _features(self, cosines: CosineFeatures, points: Array) -> Array:
+        moments = [self.linear * points] if self.linear else []
+        moments += [self.quadratic * points**2] if self.quadratic else []
+        return jnp.concatenate([cosines(points), *moments], axis=-1)
