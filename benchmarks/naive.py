@@ -2,7 +2,7 @@
 
 The same mathematics, networks and random draws as `daleth.models.delta.paper_learner`, so that
 losses
-can be compared; only the way of computing differs. It is here to be measured, not to be used.
+losses can be compared; only the way of computing differs. It is here to be measured, not used.
 """
 
 import jax
