@@ -10,7 +10,8 @@ import pytest
 from daleth.distances import EmbeddingDistances
 from daleth.measures import StateMeasures
 from daleth.parts import Energy, InverseMultiquadric, Matched, Particles, RandomFeatures
-from daleth.targets import exact_target
+from daleth.random_features import CosineFeatures
+from daleth.targets import Target
 
 ROUNDING = 3e-4  # √softening, and rounding of squared distances under a root
 
@@ -80,57 +81,62 @@ def small_problem():
     with jax.enable_x64(True):
         rng = np.random.default_rng(4)
         part = Particles(num_atoms=3, num_points=4, width=8, depth=2, num_frequencies=4)
-        network = part.init(jax.random.key(0), 2)
-        bootstrap = StateMeasures(jnp.asarray(rng.normal(size=(2, 4, 2))))
+        shapes = jax.eval_shape(lambda key: part.init(key, 2), jax.random.key(0))
+        network = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), shapes)
+        bootstrap = StateMeasures(rng.normal(size=(2, 4, 2)))
         states = jnp.asarray(rng.normal(size=(3, 2)))
-        target = exact_target(states, jnp.array(2), jnp.array(False), bootstrap, 0.8)
-        target = jax.tree.map(lambda leaf: leaf.astype(float), target)
+        known = jnp.array([0.3, 0.2, 0.1])
+        target = Target(states, known, bootstrap, jnp.array(0.4))
         features = RandomFeatures(num_features=8)
-        prepared = features.prepare(None, jax.random.key(1), 2)
+        frequencies, phases = rng.normal(size=(2, 8)), rng.random(8)
+        cosines = CosineFeatures(jnp.asarray(frequencies), jnp.asarray(phases), 0.5)
 
-        @jax.jit
-        def loss_of_points(points):
-            settings = {"drawn": False, "unbiased": False}
-            return Energy()(features.compare(prepared, StateMeasures(points), target, **settings))
+        def loss(measures):
+            return Energy()(
+                features.compare(cosines, measures, target, drawn=False, unbiased=False)
+            )
 
-        @jax.jit
         def loss_of_network(network):
-            return loss_of_points(part.measures(network, states[0], jax.random.key(0)).points)
+            return loss(part.measures(network, states[0], jax.random.key(0)))
 
-        points = part.measures(network, states[0], jax.random.key(0)).points
-        return {"points": (loss_of_points, points), "network": (loss_of_network, network)}
+        points = jnp.asarray(rng.normal(size=(3, 4, 2)))
+        places = {"points": (lambda y: loss(StateMeasures(y)), points)}
+        return places | {"network": (loss_of_network, network)}
 
 
 @pytest.mark.parametrize("where", ["points", "network"])
 def test_gradients_by_finite_differences(where, small_problem):
     with jax.enable_x64(True):
         loss, place = small_problem[where]
-        gradient = jax.grad(loss)(place)
-        rng, step = np.random.default_rng(5), 1e-5
+        value_and_gradient = jax.jit(jax.value_and_grad(loss))
+        _, gradient = value_and_gradient(place)
+        if where == "network":
+            # The frequencies are drawn once and for all: nothing may train them.
+            assert not gradient.frequencies.any()
+        rng = np.random.default_rng(5)
         for _ in range(3):
-            direction = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), place)
-            if where == "network":
-                # The frequencies are drawn once and for all.
-                fixed = jnp.zeros_like(direction.frequencies)
-                direction = direction.__class__(
-                    fixed, direction.weights, direction.biases, direction.out_weight,
-                    direction.out_bias,
-                )  # fmt: skip
-                assert not gradient.frequencies.any()
-            slope = sum(
-                float((g * d).sum())
-                for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True)
+            direction = jax.tree.map(
+                # No way to go where nothing is trained.
+                lambda x, g: rng.normal(size=x.shape) * bool((g != 0).any()),
+                place,
+                gradient,
             )
+            slope = jax.tree.reduce(
+                np.add, jax.tree.map(lambda g, d: np.sum(g * d), gradient, direction)
+            )
+            step = 1e-5
             up, down = (
-                loss(jax.tree.map(lambda x, d, s=sign: x + s * step * d, place, direction))
-                for sign in (1, -1)
+                value_and_gradient(jax.tree.map(lambda x, d, s=sign: x + s * d, place, direction))[
+                    0
+                ]
+                for sign in (step, -step)
             )
-            np.testing.assert_allclose(slope, float(up - down) / (2 * step), rtol=1e-5)
+            np.testing.assert_allclose(slope, (up - down) / (2 * step), rtol=1e-5)
 
 
 def test_gradients_stay_finite_where_atoms_and_targets_meet():
     """A deterministic future, learned: all atoms and all targets are one point."""
-    gradient = jax.grad(lambda a: Energy()(EmbeddingDistances.of(a, jnp.ones((4, 3)))))
-    found = gradient(jnp.ones((4, 3)))
+    ones = np.ones((4, 3), np.float32)
+    found = jax.jit(jax.grad(lambda a: Energy()(EmbeddingDistances.of(a, jnp.asarray(ones)))))(ones)
     assert jnp.isfinite(found).all()
     assert jnp.abs(found).max() < 1e-3
