@@ -42,7 +42,7 @@ def corridor_walks() -> Trajectories:
 
 
 def mass_at_ends(model: Model, sources: np.ndarray) -> np.ndarray:
-    """The successor measure of both absorbing ends, `[S, 2]`: what lies nearer there than inside."""
+    """The successor measure of both absorbing ends, `[S, 2]`: what is nearer to them."""
     ends = [lambda x: 1.0 * (x[..., 0] < 0.5), lambda x: 1.0 * (x[..., 0] > LAST - 0.5)]
     return (1 - GAMMA) * np.asarray(model.returns(ends, sources).mean()).T
 
