@@ -6,7 +6,8 @@ import re
 import matplotlib.pyplot as plt
 import pytest
 
-from daleth.experiments import figure_names
+from daleth import EmpiricalModel
+from daleth.experiments import _windy, figure_names
 from daleth.experiments.windy_selection import BUDGETS, EXPECTED
 
 
@@ -20,6 +21,16 @@ def close_figures():
 def tiny(monkeypatch):
     """The demo in a moment; its rankings are then a matter of luck."""
     monkeypatch.setitem(BUDGETS, "small", BUDGETS["tiny"])
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Nearest trajectories instead of training."""
+
+    def stand_in(data, *_, **__):
+        return EmpiricalModel(data, 0.95, num_atoms=4, max_unseen_mass=0.5)
+
+    monkeypatch.setattr(_windy, "fit", stand_in)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -39,7 +50,7 @@ def test_demo_prints_a_table_and_writes_a_report(run, tmp_path):
         assert f"{row['predicted']:.4g}" in result.out
 
 
-@pytest.mark.usefixtures("tiny")
+@pytest.mark.usefixtures("tiny", "untrained")
 def test_demo_as_json(run, tmp_path):
     result = run("demo", "--json", "--seed", 1, "--out", tmp_path)
     record = json.loads(result.out)
@@ -55,6 +66,7 @@ def test_reproduce_says_whether_the_claim_holds_and_how_long_it_took(run, tmp_pa
     assert re.search(r"^t-maze: \d+\.\d s$", result.out, re.MULTILINE)
 
 
+@pytest.mark.usefixtures("untrained")
 def test_a_claim_that_does_not_hold_is_exit_code_1(run, tmp_path):
     result = run("reproduce", "windy-returns", "--budget", "tiny", "--out", tmp_path)
     held = json.loads((tmp_path / "windy_returns.json").read_text())["claim"]["held"]

@@ -1,24 +1,22 @@
 """Each figure is drawn with its numbers; the exact ones also hold, and quickly."""
 
+import functools
 import json
 import time
 
-import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from daleth import ReturnDistribution, StateMeasures
-from daleth.experiments import _pendulum, experiment, figure_names, windy_atoms
+from daleth import EmpiricalModel, ReturnDistribution, StateMeasures
+from daleth.experiments import _pendulum, _windy, experiment, figure_names, windy_atoms
 from daleth.experiments.sierpinski import on_triangle
-from daleth.experiments.windy_atoms import between, to_mean
+from daleth.experiments.windy_atoms import between, gram, to_mean
 from daleth.experiments.windy_returns import entering
 from daleth.experiments.windy_selection import REWARDS, Selection
-from daleth.models.learner import Problem
 
 EXACT = ("sierpinski", "t-maze", "three-state")
-TRAINED = ("windy-selection", "windy-returns")
-COSTLY = [name for name in figure_names() if name not in EXACT + TRAINED]
+LEARNED = [name for name in figure_names() if name not in EXACT]
 
 
 @pytest.fixture(autouse=True)
@@ -46,33 +44,24 @@ def test_exact_figure(name, tmp_path):
     check_files(claim, files)
 
 
-@pytest.mark.parametrize("name", TRAINED)
-def test_figure_on_a_tiny_budget(name, tmp_path):
-    run_tiny(name, tmp_path)
-
-
-@pytest.mark.parametrize("name", COSTLY)
-def test_figure_on_a_tiny_budget_without_training(name, tmp_path, monkeypatch):
-    """Each has several learners, and each of these would be compiled."""
-    monkeypatch.setattr(windy_atoms, "fit", lambda data, learner, **_: untrained(data, learner))
-    monkeypatch.setattr(
-        _pendulum,
-        "learn",
-        lambda learner, num_steps, _, seed: untrained(_pendulum.collect(num_steps, seed), learner),
-    )
+@pytest.mark.parametrize("name", LEARNED)
+def test_learned_figure_without_learning(name, tmp_path, monkeypatch):
+    """Nearest trajectories stand in for all learned models, each of which would be compiled."""
+    for module in (_windy, windy_atoms):
+        monkeypatch.setattr(module, "fit", lambda data, *_, **__: nearest(data, 4))
+    monkeypatch.setattr(_pendulum, "learn", lambda *_: nearest(_pendulum.collect(2_000, 0), 5))
     run_tiny(name, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COSTLY)
-def test_costly_figure_on_a_tiny_budget(name, tmp_path):
+@pytest.mark.parametrize("name", LEARNED)
+def test_learned_figure_on_a_tiny_budget(name, tmp_path):
     run_tiny(name, tmp_path)
 
 
-def untrained(data, learner):
-    """The model of a learner before its first update."""
-    problem = Problem(data.normalisation(), data.state_dim)
-    return learner.model(learner.init(jax.random.key(0), problem), problem)
+@functools.cache
+def nearest(data, num_atoms):
+    return EmpiricalModel(data, _pendulum.GAMMA, num_atoms, max_unseen_mass=0.5)
 
 
 def run_tiny(name, folder):
@@ -118,14 +107,14 @@ def test_selection_notices_a_wrong_ranking():
 
 def test_atoms_apart_and_alike():
     near, far = [[0.0, 0.0]], [[5.0, 0.0]]
-    assert between(StateMeasures([near, near])) == 0
+    alike, apart = (StateMeasures([near, one]) for one in (near, far))
+    assert between(gram(alike, alike)) == 0
     # κ is a sum of 5 rational quadratics: one unit apart, MMD² = 2 (5 - Σ (1 + 1/2α)^-α).
     kappa = sum((1 + 1 / (2 * a)) ** -a for a in (0.2, 0.5, 1.0, 2.0, 5.0))
-    squared = 2 * (5 - kappa)
-    assert between(StateMeasures([near, far])) == pytest.approx(squared**0.5, rel=1e-5)
+    own = gram(apart, apart)
+    assert between(own) == pytest.approx((2 * (5 - kappa)) ** 0.5, rel=1e-5)
     # Half way between two embeddings is half as far from both.
-    mean = to_mean(StateMeasures([near, far]), StateMeasures([near, far]))
-    assert mean == pytest.approx(squared**0.5 / 2, rel=1e-5)
+    assert to_mean(own, own, own) == pytest.approx(between(own) / 2, rel=1e-5)
 
 
 def test_a_future_enters_red_by_the_time_it_spends_there():

@@ -96,6 +96,7 @@ def test_where_there_is_one_future_all_atoms_agree_on_it():
     assert found.std(axis=-1).max() < 0.03
 
 
+@pytest.mark.slow
 def test_without_a_future_all_mass_is_at_the_source_state():
     """The mean distance of the mass from the source, in states of standard deviation 0.58."""
     learner = replace(FAST, gamma=0.0, num_bootstrap_steps=1)

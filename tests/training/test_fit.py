@@ -1,8 +1,10 @@
 """What `fit` promises: how many updates, which ones, and that nothing else matters."""
 
+import itertools
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -11,7 +13,7 @@ from tiny_learner import TinyLearner, TinyModel, tiny_data
 
 import daleth
 from daleth.data import Trajectories
-from daleth.training import NonFiniteLossError, TrainingInterrupted, fingerprint, fit
+from daleth.training import NonFiniteLossError, TrainingInterrupted, fingerprint, fit, run
 from daleth.training.engine import advance, prepare
 from daleth.training.presets import PRESETS
 
@@ -104,10 +106,12 @@ def test_nothing_is_traced_again_for_other_lengths_or_another_call():
     assert len(traced) == once
 
 
-def test_minutes_are_looked_at_between_chunks():
-    heard = updates_of(minutes=0.3 / 60)
-    assert len(heard) >= 1
-    assert heard[-1] > 10
+def test_minutes_are_looked_at_between_chunks(monkeypatch):
+    """A clock that is asked once at the start, then before and after every chunk."""
+    ticks = itertools.count(0.0)
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    # Chunks of 10 updates end at 2, 4 and 6 seconds: the third is the first beyond 5.
+    assert updates_of(minutes=5 / 60, chunk_updates=10) == [30]
 
 
 def test_callback_comes_at_multiples_and_at_the_end():

@@ -24,7 +24,7 @@ from daleth.parts import Matched, Particles, RandomFeatures
 from daleth.training import fit
 
 BUDGETS = {
-    "tiny": _windy.Budget(4_000, updates=5, num_rollouts=50, num_atoms=4, width=8),
+    "tiny": _windy.Budget(4_000, updates=5, num_rollouts=8, num_atoms=4, width=8),
     # Four atoms are cheap: about 10 ms an update.
     "small": _windy.Budget(300_000, updates=3_000, num_rollouts=200, num_atoms=4),
     "full": _windy.Budget(2_000_000, updates=40_000, num_rollouts=500, num_atoms=4),
@@ -47,14 +47,7 @@ class Config:
 def run(config: Config) -> tuple[Claim, list[Path]]:
     """Learns both sets of atoms, draws them and measures how far apart they are."""
     delta, ensemble, futures = _atoms(config)
-    numbers = {
-        "between δ-model atoms": between(delta),
-        "between γ-models": between(ensemble),
-        "between real futures": between(futures),
-        "δ-model atom to successor measure": to_mean(delta, futures),
-        "γ-model to successor measure": to_mean(ensemble, futures),
-        "mean of δ-model atoms to successor measure": to_mean(delta.mean(), futures),
-    }
+    numbers = _numbers(delta, ensemble, futures)
     apart, alike = numbers["between δ-model atoms"], numbers["between γ-models"]
     claim = Claim(
         "the atoms of the δ-model show different futures, while the γ-models of an ensemble all "
@@ -69,25 +62,42 @@ def run(config: Config) -> tuple[Claim, list[Path]]:
     return claim, save(config.out, "windy_atoms", figure, data, claim)
 
 
-def between(atoms: StateMeasures) -> float:
-    """The mean MMD between two different atoms."""
-    gram = _gram(atoms, atoms)
-    norms = np.diagonal(gram)
-    squared = norms[:, None] + norms - 2 * gram
-    return float(np.sqrt(np.maximum(squared, 0))[~np.eye(len(gram), dtype=bool)].mean())
+def _numbers(
+    delta: StateMeasures, ensemble: StateMeasures, futures: StateMeasures
+) -> dict[str, float]:
+    """How far atoms are from each other, and from the successor measure."""
+    real = gram(futures, futures)
+
+    def to_measure(atoms: StateMeasures) -> float:
+        return to_mean(gram(atoms, atoms), gram(atoms, futures), real)
+
+    return {
+        "between δ-model atoms": between(gram(delta, delta)),
+        "between γ-models": between(gram(ensemble, ensemble)),
+        "between real futures": between(real),
+        "δ-model atom to successor measure": to_measure(delta),
+        "γ-model to successor measure": to_measure(ensemble),
+        "mean of δ-model atoms to successor measure": to_measure(delta.mean()),
+    }
 
 
-def to_mean(atoms: StateMeasures, futures: StateMeasures) -> float:
-    """The mean MMD of atoms to the mean of futures, without joining all their points."""
-    norms = np.diagonal(_gram(atoms, atoms))
-    squared = norms + _gram(futures, futures).mean() - 2 * _gram(atoms, futures).mean(axis=1)
+def between(own: np.ndarray) -> float:
+    """The mean MMD between two different atoms, from their inner products `[m, m]`."""
+    norms = np.diagonal(own)
+    squared = norms[:, None] + norms - 2 * own
+    return float(np.sqrt(np.maximum(squared, 0))[~np.eye(len(own), dtype=bool)].mean())
+
+
+def to_mean(own: np.ndarray, across: np.ndarray, other: np.ndarray) -> float:
+    """The mean MMD of `m` atoms to the mean of `t` others, from `[m, m]`, `[m, t]`, `[t, t]`."""
+    squared = np.diagonal(own) + other.mean() - 2 * across.mean(axis=1)
     return float(np.sqrt(np.maximum(squared, 0)).mean())
 
 
-def _gram(atoms: StateMeasures, others: StateMeasures) -> np.ndarray:
-    """Inner products of mean embeddings under the paper's state kernel."""
+def gram(atoms: StateMeasures, others: StateMeasures) -> np.ndarray:
+    """Inner products of mean embeddings under the paper's state kernel, `[m, t]`."""
     pairs = [(one.points / _UNIT, one.point_weights) for one in (atoms, others)]
-    return np.asarray(weighted_mean_state_kernel(*pairs[0], *pairs[1]))
+    return np.asarray(jax.jit(weighted_mean_state_kernel)(*pairs[0], *pairs[1]))
 
 
 def _atoms(config: Config) -> tuple[StateMeasures, StateMeasures, StateMeasures]:
@@ -109,8 +119,8 @@ def _atoms(config: Config) -> tuple[StateMeasures, StateMeasures, StateMeasures]
     models = [fit(data, one, starts="uniform", **settings) for one in (learner, ensemble)]
     world, behaviour = envs.environment("windy"), policies.policy("windy/uniform")
     real = MonteCarloModel(world, behaviour, _windy.GAMMA, budget.num_rollouts, tolerance=1e-2)
-    key, origin = jax.random.key(config.seed), jnp.zeros(2)
-    delta, gamma, futures = (model.atoms(origin, key) for model in (*models, real))
+    keys, origin = jax.random.split(jax.random.key(config.seed), 1), jnp.zeros((1, 2))
+    delta, gamma, futures = (model.batch_atoms(origin, keys)[0] for model in (*models, real))
     return delta, gamma, futures
 
 
