@@ -13,6 +13,7 @@ from daleth.networks import (
     make_generators,
     normalise,
 )
+from daleth.networks.invertible import spectral_norm
 
 LIPSCHITZ = 0.9
 
@@ -101,6 +102,20 @@ def test_features_are_injective_with_an_inverse_for_each_atom(key):
     np.testing.assert_allclose(inverse(features, images), padded, atol=1e-5)
     one = normalise(jax.tree.map(lambda leaf: leaf[1], networks))
     np.testing.assert_allclose(embed(one, xs[1]), images[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 20), (3, 20, 8), (1, 5), (4, 4)])
+def test_the_largest_singular_value_and_its_gradient(shape, key):
+    weight = jax.random.normal(key, shape)
+    left, values, right = np.linalg.svd(np.asarray(weight, np.float64), full_matrices=False)
+    np.testing.assert_allclose(spectral_norm(weight), values[..., 0], rtol=1e-6)
+    gradient = jax.grad(lambda w: spectral_norm(w).sum())(weight)
+    np.testing.assert_allclose(gradient, left[..., :, :1] * right[..., :1, :], atol=1e-5)
+
+
+def test_singular_values_that_are_equal_or_zero():
+    assert spectral_norm(jnp.diag(jnp.array([2.0, 2.0, 2.0 - 1e-5]))) == pytest.approx(2, rel=1e-5)
+    assert spectral_norm(jnp.zeros((3, 2))) == pytest.approx(0, abs=1e-9)
 
 
 def test_gradient_goes_through_the_norm(key):
