@@ -146,7 +146,7 @@ def spectral_norm(weight: Float[Array, "*m out in"]) -> Float[Array, "*m"]:
     across = jnp.swapaxes(weight, -1, -2)
     gram = weight @ across if rows <= columns else across @ weight
 
-    def square(_: int, power: Array) -> Array:
+    def square(_: Array, power: Array) -> Array:
         power = power @ power
         return power / _trace(power)
 
