@@ -21,7 +21,7 @@ class NaiveDeltaLearner(DeltaLearner):
         """All source states of a batch at once."""
         assert features is not None, "the naive version has an adversarial state kernel"
         assert self.targets == "sampled", "the naive version compares draws"
-        _, _, key_windows = jax.random.split(key, 3)
+        key_windows = jax.random.split(key, 4)[-1]
         keys = jax.random.split(key_windows, len(windows.length))
         both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, None)
         source, target = both

@@ -67,7 +67,7 @@ class Setting:
     random: Questions
 
 
-def pendulum(action_noise: float, num_steps: int = 1_000_000) -> Setting:
+def pendulum(action_noise: float, num_steps: int = 4_000_000) -> Setting:
     """The shipped SAC actor with noise, starts spread over all states, 9 sources x 4 rewards."""
     env = environment("pendulum", max_start_speed=8.0)
     walk = policy("pendulum/sac", action_noise=action_noise)

@@ -162,3 +162,12 @@ def test_two_level_loss_from_exact_distances_has_a_bandwidth_all_the_same():
     loss, info = jax.jit(two_level_mmd)(WeightedDistances(same, equal, same, equal, 0))
     assert info["squared_bandwidth"] == np.float32(SMALLEST_BANDWIDTH)
     np.testing.assert_allclose(loss, 0, atol=0.02)
+
+
+def test_distances_to_partners_are_columns_of_all(key):
+    own, other = jax.random.normal(key, (2, 5, 3))
+    distances = EmbeddingDistances.of(own, other, own_bias=jnp.arange(5.0))
+    partners = jnp.array([3, 0])
+    np.testing.assert_allclose(
+        distances.within_to(partners), distances.within()[:, partners], atol=1e-5
+    )

@@ -15,7 +15,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from daleth.discrepancy import (
     SMALLEST_BANDWIDTH,
@@ -38,6 +38,10 @@ class Distances(eqx.Module):
     @abc.abstractmethod
     def within(self) -> Float[Array, "m m"]:
         """Among atoms, with a diagonal of 0."""
+
+    def within_to(self, partners: Int[Array, "p"]) -> Float[Array, "m p"]:
+        """Among atoms, to the partners alone."""
+        return self.within()[:, partners]
 
     @abc.abstractmethod
     def within_target(self) -> Float[Array, "t t"]:
@@ -81,6 +85,12 @@ class EmbeddingDistances(Distances):
     def within(self) -> Float[Array, "m m"]:
         """Among atoms."""
         return _from_gram(self.own @ self.own.T, self.own_bias)
+
+    def within_to(self, partners: Int[Array, "p"]) -> Float[Array, "m p"]:
+        """Among atoms, to the partners alone, at a cost of `O(m p)`."""
+        norms = jnp.sum(self.own**2, axis=-1) - self.own_bias
+        distances = norms[:, None] + norms[partners] - 2 * self.own @ self.own[partners].T
+        return jnp.where(jnp.arange(len(norms))[:, None] == partners, 0, distances)
 
     def within_target(self) -> Float[Array, "t t"]:
         """Among target atoms."""

@@ -139,7 +139,7 @@ BAD = {
     ),
     "starts": (
         ("fit", "{data}", "--model", "tiny", "--starts", "anywhere", "--updates", "1", *OUT),
-        "starts must be one of 'mixed', 'uniform', 'stratified', got 'anywhere'",
+        "starts must be one of 'stratified', 'uniform', got 'anywhere'",
     ),
     "no actions": (
         ("fit", "{data}", "--occupancy-of", "state-action", "--updates", "1", *OUT),

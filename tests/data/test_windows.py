@@ -117,7 +117,7 @@ def test_strata_visit_a_rare_region_far_more_often(dim, key):
     common = rng.normal(size=(4000, dim))
     rare = 30 + rng.normal(size=(21, dim))
     data = Trajectories.from_episodes([common, rare])
-    sampler = WindowSampler.stratified(data, num_steps=1, key=key, num_strata=8)
+    sampler = WindowSampler.stratified(data, 1, key, num_strata=8, full_stratum=1)
     first = sample(sampler, key, 4000).states[:, 0, 0]
     share = float((first > 15).mean())
     # Uniformly, 20 of 4,019 starts are rare. At least one of 8 strata is; less four deviations.
@@ -138,10 +138,19 @@ def test_strata_hold_every_start_once_and_none_is_empty(key):
 def test_a_frame_is_drawn_with_one_over_its_stratum(key):
     # Three frames at 0 and one at 100: the lone one is drawn half of the time.
     data = Trajectories.from_arrays([[0.0], [0.0], [100.0], [0.0], [0.0]])
-    sampler = WindowSampler.stratified(data, 1, key, num_strata=2)
+    sampler = WindowSampler.stratified(data, 1, key, num_strata=2, full_stratum=1)
     first = np.asarray(sample(sampler, key, 4000).states[:, 0, 0])
     counts = np.array([(first == 0).sum(), (first == 100).sum()])
     assert chi_square_p(counts, np.array([0.5, 0.5])) > 1e-4
+
+
+def test_a_stratum_of_few_frames_is_less_likely_in_proportion(key):
+    # Two frames make a full stratum: the lone one has half of 1/2, and 1/4 of what is left over.
+    data = Trajectories.from_arrays([[0.0], [0.0], [100.0], [0.0], [0.0]])
+    sampler = WindowSampler.stratified(data, 1, key, num_strata=2, full_stratum=2)
+    first = np.asarray(sample(sampler, key, 4000).states[:, 0, 0])
+    counts = np.array([(first == 0).sum(), (first == 100).sum()])
+    assert chi_square_p(counts, np.array([11 / 16, 5 / 16])) > 1e-4
 
 
 def test_sampling_traces_once_and_depends_on_the_key_alone():

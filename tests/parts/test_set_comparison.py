@@ -13,13 +13,14 @@ from daleth.parts import Energy, InverseMultiquadric, Matched, Particles, Random
 from daleth.random_features import CosineFeatures
 from daleth.targets import Target
 
+KEY = jax.random.key(0)
 ROUNDING = 3e-4  # √softening, and rounding of squared distances under a root
 
 
 def compare(comparison, own, other):
     """The discrepancy of sets of points that stand for mean embeddings."""
     own, other = (jnp.asarray(side, jnp.float32) for side in (own, other))
-    return float(comparison(EmbeddingDistances.of(own, other)))
+    return float(comparison(EmbeddingDistances.of(own, other), KEY))
 
 
 def clouds(seed, num=4, num_others=4):
@@ -69,10 +70,28 @@ def test_matched_is_the_sum_of_squared_distances_to_the_own_target():
 def test_a_random_choice_of_targets_has_the_mean_gradient_of_all():
     """The mean over all choices of two targets of five, exactly, and not of the same value."""
     own, other = (jnp.asarray(side, jnp.float32) for side in clouds(2, 3, 5))
-    gradient = jax.jit(jax.grad(lambda a, b: Energy()(EmbeddingDistances.of(a, b))))
+    gradient = jax.jit(jax.grad(lambda a, b: Energy()(EmbeddingDistances.of(a, b), KEY)))
     choices = [gradient(own, other[jnp.array(c)]) for c in itertools.combinations(range(5), 2)]
     np.testing.assert_allclose(np.mean(choices, axis=0), gradient(own, other), atol=1e-5)
     assert np.std(choices, axis=0).max() > 0.05
+
+
+def test_a_random_choice_of_partners_has_the_mean_gradient_of_all():
+    """Over 2,000 choices of two partners of four, within four standard errors."""
+    own, other = (jnp.asarray(side, jnp.float32) for side in clouds(3, 4, 5))
+    few, all_of_them = (
+        jax.jit(jax.vmap(jax.grad(lambda a, k, n=n: energy(a, other, n, k)), (None, 0)))
+        for n in (2, 4)
+    )
+    keys = jax.random.split(KEY, 2000)
+    gradients = np.asarray(few(own, keys))
+    error = gradients.mean(axis=0) - all_of_them(own, keys[:1])[0]
+    assert np.abs(error / (gradients.std(axis=0) / 2000**0.5)).max() < 4
+    assert gradients.std(axis=0).max() > 0.02
+
+
+def energy(own, other, num_partners, key):
+    return Energy(num_partners)(EmbeddingDistances.of(own, other), key)
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +111,8 @@ def small_problem():
         cosines = CosineFeatures(jnp.asarray(frequencies), jnp.asarray(phases), 0.5)
 
         def loss(measures):
-            return Energy()(
-                features.compare(cosines, measures, target, drawn=False, unbiased=False)
-            )
+            distances = features.compare(cosines, measures, target, drawn=False, unbiased=False)
+            return Energy()(distances, KEY)
 
         def loss_of_network(network):
             return loss(part.measures(network, states[0], jax.random.key(0)))
@@ -137,6 +155,8 @@ def test_gradients_by_finite_differences(where, small_problem):
 def test_gradients_stay_finite_where_atoms_and_targets_meet():
     """A deterministic future, learned: all atoms and all targets are one point."""
     ones = np.ones((4, 3), np.float32)
-    found = jax.jit(jax.grad(lambda a: Energy()(EmbeddingDistances.of(a, jnp.asarray(ones)))))(ones)
+    found = jax.jit(jax.grad(lambda a: Energy()(EmbeddingDistances.of(a, jnp.asarray(ones)), KEY)))(
+        ones
+    )
     assert jnp.isfinite(found).all()
     assert jnp.abs(found).max() < 1e-3

@@ -38,7 +38,7 @@ CASES = {
     "word seed": ({"updates": 1, "seed": "a"}, "seed must be a whole number, got 'a'"),
     "starts": (
         {"updates": 1, "starts": "spread"},
-        "starts must be one of 'mixed', 'uniform', 'stratified', got 'spread'",
+        "starts must be one of 'stratified', 'uniform', got 'spread'",
     ),
     "occupancy": (
         {"updates": 1, "occupancy_of": "action"},

@@ -71,7 +71,7 @@ REFUSED = {
     ),
     "data": ({"data": tiny_data(1)}, "its data fingerprint is "),
     "seed": ({"seed": 3}, "its seed is 0, here it is 3"),
-    "starts": ({"starts": "stratified"}, "its starts is mixed, here it is stratified"),
+    "starts": ({"starts": "uniform"}, "its starts is stratified, here it is uniform"),
     "too few": (
         {"updates": 19},
         "the run has done 20 updates already: updates=19 counts them all",

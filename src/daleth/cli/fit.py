@@ -39,7 +39,7 @@ def fit(
     updates: OptionalInt = None,
     minutes: OptionalFloat = None,
     seed: Seed = 0,
-    starts: str = "mixed",
+    starts: str = "stratified",
     occupancy_of: str = "state",
     checkpoint: OptionalPath = None,
     checkpoint_every: OptionalInt = None,
@@ -59,7 +59,7 @@ def fit(
         updates: how many updates the run has, with those before a resumption; 10,000 by default.
         minutes: or how long it lasts.
         seed: of everything random.
-        starts: uniform over the states of the data, stratified over regions, or mixed.
+        starts: stratified over regions of the state space, or uniform over the states of the data.
         occupancy_of: state, or state-action for rewards that look at actions.
         checkpoint: the folder of the run, for checkpoints and log.
         checkpoint_every: updates between checkpoints; one a minute if not given.

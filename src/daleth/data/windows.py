@@ -1,7 +1,5 @@
 """Windows of consecutive states, drawn on the device."""
 
-from dataclasses import replace
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int32, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import Count, Real
+from daleth._typing import Count
 from daleth.data.strata import spread_centres, stratum_of
 from daleth.data.trajectories import Trajectories
 
@@ -33,9 +31,9 @@ class WindowSampler(eqx.Module):
 
     A window starts at a frame that has something to teach: any frame with a successor, and the
     absorbing state of a terminated episode, whose future is itself. It ends after `n` steps or
-    with its episode. First a stratum is drawn, uniformly, then a start frame in it, uniformly;
-    the plain sampler has one stratum. A share of each batch can leave strata aside. Strata change
-    how often a state is seen as the source of a target, and leave the law of its future alone.
+    with its episode. First a stratum is drawn, or none, then a start frame in it or anywhere,
+    uniformly. Strata change how often a state is seen as the source of a target, and leave the law
+    of its future alone.
 
     Attributes:
         states: `[N, d]`.
@@ -43,8 +41,8 @@ class WindowSampler(eqx.Module):
         episode_terminated: `[E]`.
         starts: the start frames, stratum after stratum, `[S]`.
         strata: where each stratum begins in `starts`, and `S`, `[M+1]`.
+        shares: how likely each stratum is, `[M]`; what is left is drawn from all start frames.
         num_steps: the longest window `n`.
-        plain_share: the share of a batch that is drawn from all start frames alike.
 
     Example:
         >>> data = Trajectories.from_arrays([[0.0], [1.0], [2.0]], ends="terminated")
@@ -58,14 +56,14 @@ class WindowSampler(eqx.Module):
     episode_terminated: Bool[Array, "e"]
     starts: Int32[Array, "s"]
     strata: Int32[Array, "edges"]
+    shares: Float[Array, "strata"]
     num_steps: int = eqx.field(static=True)
-    plain_share: float = eqx.field(static=True, default=0.0)
 
     @classmethod
     def uniform(cls, data: Trajectories, num_steps: Count) -> "WindowSampler":
         """Every start frame is as likely as any other."""
         starts = start_frames(data)
-        return cls._build(data, num_steps, starts, np.array([0, len(starts)]))
+        return cls._build(data, num_steps, starts, np.array([0, len(starts)]), np.ones(1))
 
     @classmethod
     def stratified(
@@ -74,12 +72,21 @@ class WindowSampler(eqx.Module):
         num_steps: Count,
         key: PRNGKeyArray,
         num_strata: Count = 64,
-        plain_share: Real = 0.0,
+        full_stratum: Count = 1000,
     ) -> "WindowSampler":
-        """Regions of the state space are equally likely, however rare in the data.
+        """Regions of the state space are equally likely, unless they are very rare in the data.
 
         The regions are the cells nearest to centres that lie as far apart as the data allow, in
-        normalised units; see `daleth.data.strata`.
+        normalised units; see `daleth.data.strata`. A region with few frames would have its few
+        futures learned by heart.
+
+        Args:
+            data: trajectories.
+            num_steps: the longest window `n`.
+            key: for the centres.
+            num_strata: regions.
+            full_stratum: the frames that a region must have to be as likely as any other; one with
+                fewer is less likely in proportion.
         """
         num_strata = _checks.count("num_strata", num_strata)
         starts = start_frames(data)
@@ -88,15 +95,19 @@ class WindowSampler(eqx.Module):
         stratum = stratum_of(data.states, starts, normalisation, centres)
         order = np.argsort(stratum, kind="stable")
         sizes = np.bincount(stratum)
-        edges = np.append(0, np.cumsum(sizes[sizes > 0]))
-        sampler = cls._build(data, num_steps, starts[order], edges)
-        if not 0 <= _checks.number("plain_share", plain_share) <= 1:
-            raise ValueError(f"plain_share must lie in [0, 1], got {plain_share:g}")
-        return replace(sampler, plain_share=float(plain_share))
+        sizes = sizes[sizes > 0]
+        edges = np.append(0, np.cumsum(sizes))
+        shares = np.minimum(1, sizes / _checks.count("full_stratum", full_stratum)) / len(sizes)
+        return cls._build(data, num_steps, starts[order], edges, shares)
 
     @classmethod
     def _build(
-        cls, data: Trajectories, num_steps: Count, starts: np.ndarray, strata: np.ndarray
+        cls,
+        data: Trajectories,
+        num_steps: Count,
+        starts: np.ndarray,
+        strata: np.ndarray,
+        shares: np.ndarray,
     ) -> "WindowSampler":
         return cls(
             states=jnp.asarray(data.states),
@@ -104,6 +115,7 @@ class WindowSampler(eqx.Module):
             episode_terminated=jnp.asarray(data.terminated),
             starts=jnp.asarray(starts, jnp.int32),
             strata=jnp.asarray(strata, jnp.int32),
+            shares=jnp.asarray(shares, jnp.float32),
             num_steps=_checks.count("num_steps", num_steps),
         )
 
@@ -119,11 +131,11 @@ class WindowSampler(eqx.Module):
     def sample(self, key: PRNGKeyArray, batch_size: int) -> Windows:
         """Draws `batch_size` windows, with replacement; `batch_size` is static under `jit`."""
         key_stratum, key_frame = jax.random.split(key)
-        num_strata = len(self.strata) - 1
-        stratum = jax.random.randint(key_stratum, (batch_size,), 0, num_strata)
-        begin, end = self.strata[stratum], self.strata[stratum + 1]
-        plain = jnp.arange(batch_size) < round(self.plain_share * batch_size)
-        begin, end = jnp.where(plain, 0, begin), jnp.where(plain, len(self.starts), end)
+        level = jax.random.uniform(key_stratum, (batch_size,))
+        stratum = jnp.searchsorted(jnp.cumsum(self.shares), level, side="right")
+        # Beyond the last stratum: from all start frames.
+        begin = jnp.append(self.strata[:-1], 0)[stratum]
+        end = jnp.append(self.strata[1:], len(self.starts))[stratum]
         chosen = jax.random.randint(key_frame, (batch_size,), begin, end)
         return jax.vmap(self.window)(self.starts[chosen])
 

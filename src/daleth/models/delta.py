@@ -132,7 +132,7 @@ class DeltaLearner(Learner):
         self, key: PRNGKeyArray, state: DeltaState, features: Any, windows: Windows
     ) -> Float[Array, ""]:
         """The mean discrepancy over a batch of windows, with fresh draws."""
-        key_prepare, key_chosen, key_windows = jax.random.split(key, 3)
+        key_prepare, key_chosen, key_partners, key_windows = jax.random.split(key, 4)
         prepared = self.state_comparison.prepare(features, key_prepare, windows.states.shape[-1])
         chosen = None
         # Adversarial features belong to one atom each, so that all targets are needed there too.
@@ -150,7 +150,7 @@ class DeltaLearner(Learner):
                 drawn=self.representation.drawn,
                 unbiased=self.set_comparison.unbiased,
             )
-            return self.set_comparison(distances)
+            return self.set_comparison(distances, key_partners)
 
         num_points = both[0].points.shape[1] * both[0].points.shape[2]
         together = self.state_comparison.windows_together(num_points, self.batch_size)

@@ -71,7 +71,7 @@ class AveragedAdam(Optimisation):
 
     learning_rate: Real = eqx.field(static=True, default=2e-3)
     decay_updates: Count = eqx.field(static=True, default=2000)
-    averaging: Real = eqx.field(static=True, default=16.0)
+    averaging: Real = eqx.field(static=True, default=6.0)
     warmup_updates: Count = eqx.field(static=True, default=200)
     answers_average: ClassVar[bool] = True
 

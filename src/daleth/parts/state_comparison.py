@@ -126,7 +126,7 @@ class RandomFeatures(StateComparison):
     """
 
     num_features: Count = eqx.field(static=True, default=16)
-    length_scales: tuple[float, float] = eqx.field(static=True, default=(1.0, 3.0))
+    length_scales: tuple[float, float] = eqx.field(static=True, default=(0.5, 3.0))
     linear: Real = eqx.field(static=True, default=0.7)
     quadratic: Real = eqx.field(static=True, default=0.2)
 

@@ -69,9 +69,8 @@ def prepare(data: Trajectories, learner: Learner, seed: int, starts: str) -> tup
     problem = Problem(data.normalisation(), data.state_dim)
     state, key_strata, key_updates = _begin(learner, problem, jnp.asarray(np.uint32(seed)))
     num_steps = learner.num_bootstrap_steps
-    if starts in ("stratified", "mixed"):
-        share = 0.5 if starts == "mixed" else 0.0
-        sampler = WindowSampler.stratified(data, num_steps, key_strata, plain_share=share)
+    if starts == "stratified":
+        sampler = WindowSampler.stratified(data, num_steps, key_strata)
     else:
         sampler = WindowSampler.uniform(data, num_steps)
     normalised = eqx.filter_jit(problem.normalisation.apply)(sampler.states)

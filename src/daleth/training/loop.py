@@ -26,7 +26,7 @@ def fit(
     minutes: Real | None = None,
     seed: Count = 0,
     occupancy_of: str = "state",
-    starts: Any = "mixed",
+    starts: Any = "stratified",
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: Count | None = None,
     resume: bool = False,
@@ -51,8 +51,8 @@ def fit(
         minutes: or how long it lasts, with the time before a resumption; looked at between chunks.
         seed: of everything random.
         occupancy_of: `"state"`, or `"state-action"` for the occupancy of pairs.
-        starts: `"uniform"` draws every state of the data as often as any other, `"stratified"`
-            every region of the state space, `"mixed"` half of a batch so and half so.
+        starts: `"stratified"` draws windows from every region of the state space that the data
+            know well, `"uniform"` from every state of the data, as often as from any other.
         checkpoint: the folder of the run: checkpoints, the last three of them, and `log.jsonl`.
         checkpoint_every: the updates between checkpoints; by default one a minute.
         resume: continue the run in that folder if there is one. Without this a folder that
@@ -91,7 +91,7 @@ def fit(
     seed = _checks.count("seed", seed, at_least=0)
     if seed >= 2**32:
         raise ValueError(f"seed must be below 2^32, got {seed}")
-    starts = _checks.one_of("starts", starts, ("mixed", "uniform", "stratified"))
+    starts = _checks.one_of("starts", starts, ("stratified", "uniform"))
     if not isinstance(data, Trajectories):
         raise ValueError(
             "data must be Trajectories, for example Trajectories.from_episodes(episodes), "
