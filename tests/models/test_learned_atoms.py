@@ -88,7 +88,7 @@ def test_a_fast_model_comes_close_to_the_exact_laws(three_states):
 def test_where_there_is_one_future_all_atoms_agree_on_it():
     """The cycle 0, 1, 2: the occupancy of a source state is known, and nothing is random."""
     cycle = MarkovChain(np.roll(np.eye(3), 1, axis=1), GAMMA)
-    model = fit(walks(cycle), FAST, updates=300, starts="uniform")
+    model = fit(walks(cycle), FAST, updates=500, starts="uniform")
     components = [lambda x, i=i: x[..., i] for i in range(3)]
     found = (1 - GAMMA) * np.asarray(model.returns(components, np.eye(3)).atoms)
     wanted = cycle.successor_measure().T[..., None]

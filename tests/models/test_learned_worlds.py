@@ -80,7 +80,7 @@ def test_measures_of_states_and_actions():
     0.023 on average, where the Dirac at the true mean has 0.110.
     """
     chain, pairs = pair_chain()
-    model = fit(corridor_walks(), FAST, updates=300, occupancy_of="state-action")
+    model = fit(corridor_walks(), FAST, updates=500, occupancy_of="state-action")
     exact = chain.successor_measure()[:, -2:]
     np.testing.assert_allclose(mass_at_ends(model, pairs), exact, atol=0.09)
     laws = return_laws(chain, pairs[:, 1])

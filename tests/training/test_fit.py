@@ -79,7 +79,7 @@ def test_chunks_change_no_bit(undisturbed, chunk_updates):
 def test_seed_starts_and_data_change_the_result(undisturbed):
     others = {
         "seed": fit(tiny_data(), LEARNER, updates=50, seed=1),
-        "starts": fit(tiny_data(), LEARNER, updates=50, starts="stratified"),
+        "starts": fit(tiny_data(), LEARNER, updates=50, starts="uniform"),
         "data": fit(tiny_data(1), LEARNER, updates=50),
     }
     for other in others.values():
