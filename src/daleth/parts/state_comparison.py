@@ -120,7 +120,7 @@ class RandomFeatures(StateComparison):
     Attributes:
         num_features: cosines, `D`.
         length_scales: of the kernel, log-uniform between these, in units of the data and times
-            $\sqrt{d / 3}$ for states of more than three components.
+            $d / 3$ for states of more than three components.
         linear: $a_1$.
         quadratic: $a_2$.
     """
@@ -146,7 +146,7 @@ class RandomFeatures(StateComparison):
 
     def prepare(self, parameters: None, key: PRNGKeyArray, state_dim: int) -> CosineFeatures:
         """Fresh features: what a draw leaves out, the next one sees."""
-        wider = max(1.0, state_dim / 3) ** 0.5
+        wider = max(1.0, state_dim / 3)
         low, high = self.length_scales
         return draw_features(key, state_dim, self.num_features, (low * wider, high * wider))
 
