@@ -104,7 +104,7 @@ def test_every_key_draws_other_features():
 
 @pytest.mark.parametrize("state_dim", [2, 12])
 def test_length_scales_grow_with_the_dimension(state_dim, key):
-    """A typical distance grows as √d: beyond three components the kernel goes along."""
+    """In proportion, beyond three components: smooth kernels learn best where data are thin."""
     part = RandomFeatures(NUM_FEATURES, (1.5, 1.5))
     found = part.prepare(None, key, state_dim).frequencies
     wanted = draw_features(key, state_dim, NUM_FEATURES, (1.5, 1.5)).frequencies
