@@ -34,6 +34,15 @@ Sources = Annotated[
         "states; repeat for several.",
     ),
 ]
+Risks = Annotated[
+    UseAppendAction[tuple[str, ...]],
+    arg(
+        name="risk",
+        metavar="RISK",
+        help="such as cvar:0.1, var:0.1, entropic:1, mean_variance:0.5, prob_below:-10, "
+        "prob_above:0, quantile:0.99; repeat for several.",
+    ),
+]
 EnvironmentName = Annotated[
     str | None,
     arg(

@@ -16,13 +16,13 @@ from daleth.cli._arguments import (
     ModelFile,
     Picture,
     Rewards,
+    Risks,
     Seed,
     Sources,
 )
 from daleth.cli._output import show
 from daleth.cli._pictures import check_picture
-from daleth.cli._questions import read_criterion, read_sources
-from daleth.cli.evaluate import Risks
+from daleth.cli._questions import key_of, read_criterion, read_sources
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,6 @@ def diagnose(
 
     Example: daleth diagnose model.safetensors heldout.safetensors --source 0,0 --risk cvar:0.1
     """
-    import jax
     import numpy as np
 
     import daleth
@@ -80,7 +79,7 @@ def diagnose(
             risks=risks,
             num_starts=starts,
             others=[daleth.load(path) for path in others],
-            key=jax.random.key(seed),
+            key=key_of(seed),
         )
     if plot is not None:
         _write(plot, report.plot())

@@ -3,9 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Any
-
-from tyro.conf import UseAppendAction, arg
+from typing import TYPE_CHECKING, Any
 
 from daleth.cli._arguments import (
     AsJson,
@@ -14,6 +12,7 @@ from daleth.cli._arguments import (
     ModelFile,
     Picture,
     Rewards,
+    Risks,
     Seed,
     Sources,
 )
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
     from daleth.returns import ReturnDistribution
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-Risks = Annotated[
-    UseAppendAction[tuple[str, ...]],
-    arg(
-        name="risk",
-        metavar="RISK",
-        help="such as cvar:0.1, var:0.1, entropic:1, mean_variance:0.5, prob_below:-10, "
-        "prob_above:0, quantile:0.99; repeat for several.",
-    ),
-]
 
 
 def evaluate(

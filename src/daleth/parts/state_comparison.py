@@ -53,6 +53,10 @@ class StateComparison(Part):
 class Gram(StateComparison):
     """The rational quadratic state kernel of all pairs of points, as in the paper.
 
+    Adversarial features are one network an atom, as Algorithm 1 has them, so that squared distances
+    between different atoms are not MMDs of one kernel. On small problems the adversary hinders the
+    atoms; see the expected failure in the tests. With `num_features=0` the kernel is fixed.
+
     Attributes:
         num_features: dimension of the adversarial state features; 0 leaves the state kernel fixed.
         width: units of their hidden layers.
