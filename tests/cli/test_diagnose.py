@@ -59,6 +59,7 @@ def test_not_fit_for_use_is_exit_code_1(run):
         (("right.safetensors", "heldout.safetensors", "--risk", "cvar:7"), "(0, 1]"),
         (("right.safetensors", "heldout.safetensors", "--reward", "x3"), "x3"),
         (("right.safetensors", "heldout.safetensors", "--starts", "1"), "at least 2, got 1"),
+        (("right.safetensors", "heldout.safetensors", "--seed", "-1"), "seed must lie in"),
         (("right.safetensors", "heldout.safetensors", "--plot", "a.txt"), "--plot must end in"),
     ],
 )
