@@ -1,7 +1,6 @@
 """Algorithm 1 written down as it reads: all kernel values of a batch at once, general powers.
 
 The same mathematics, networks and random draws as `daleth.models.delta.paper_learner`, so that
-losses
 losses can be compared; only the way of computing differs. It is here to be measured, not used.
 """
 
@@ -25,9 +24,14 @@ class NaiveDeltaLearner(DeltaLearner):
         keys = jax.random.split(key_windows, len(windows.length))
         both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, None)
         source, target = both
-        injection = jax.vmap(normalise(features))
-        pairs = injection(source.points), injection(target.bootstrap.points)
-        return jax.vmap(naive_two_level_mmd)(*pairs).mean()
+        injection = normalise(features)
+
+        def one(ys: Array, yts: Array) -> Array:
+            fs, fts = injection(ys), injection(yts)
+            scale = spread(yts) / spread(fts)
+            return naive_two_level_mmd(scale * fs, scale * fts)
+
+        return jax.vmap(one)(source.points, target.bootstrap.points).mean()
 
 
 def naive_two_level_mmd(ys: Array, yts: Array) -> Array:
@@ -50,6 +54,11 @@ def naive_two_level_mmd(ys: Array, yts: Array) -> Array:
         return jnp.where(ratio < 0, 1 - ratio / 2, (1 + jnp.maximum(ratio, 0)) ** -0.5)
 
     return (model_kernel(d_s) + model_kernel(d_t) - 2 * model_kernel(d_st)).mean()
+
+
+def spread(points: Array) -> Array:
+    """The root mean squared distance of all samples from their mean."""
+    return jnp.sqrt(((points - points.mean((0, 1))) ** 2).sum(-1).mean() + 1e-6)
 
 
 def gram(ys: Array, yts: Array) -> Array:

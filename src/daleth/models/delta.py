@@ -91,14 +91,14 @@ class DeltaLearner(Learner):
         """Fresh networks; the average starts as the network."""
         key_network, key_features = jax.random.split(key)
         network = self.representation.init(key_network, problem.state_dim)
-        features = self.state_comparison.init(key_features, self._num_atoms, problem.state_dim)
-        optimiser = self.optimisation.transformation()
+        features = self.state_comparison.init(key_features, problem.state_dim)
+        optimiser, adversary = self.optimisation.transformation(), self.state_comparison.adversary()
         return DeltaState(
             network=network,
             average=network,
             optimiser=optimiser.init(eqx.filter(network, eqx.is_array)),
             features=features,
-            features_optimiser=optimiser.init(eqx.filter(features, eqx.is_array)),
+            features_optimiser=adversary.init(eqx.filter(features, eqx.is_array)),
             update=jnp.int32(0),
         )
 
@@ -111,7 +111,8 @@ class DeltaLearner(Learner):
         features, features_optimiser = state.features, state.features_optimiser
         if features is not None:
             ascent = eqx.filter_grad(lambda f: -self.loss(key_ascent, state, f, windows))(features)
-            updates, features_optimiser = optimiser.update(ascent, features_optimiser)
+            adversary = self.state_comparison.adversary()
+            updates, features_optimiser = adversary.update(ascent, features_optimiser)
             features = eqx.apply_updates(features, updates)
 
         def descended(network: Any) -> Float[Array, ""]:
@@ -135,10 +136,9 @@ class DeltaLearner(Learner):
         key_prepare, key_chosen, key_partners, key_windows = jax.random.split(key, 4)
         prepared = self.state_comparison.prepare(features, key_prepare, windows.states.shape[-1])
         chosen = None
-        # Adversarial features belong to one atom each, so that all targets are needed there too.
-        needs_all = self.set_comparison.all_targets or features is not None
-        if 0 < self.num_target_atoms < self._num_atoms and not needs_all:
-            order = jax.random.permutation(key_chosen, self._num_atoms)
+        num_atoms = self.representation.num_atoms
+        if 0 < self.num_target_atoms < num_atoms and not self.set_comparison.all_targets:
+            order = jax.random.permutation(key_chosen, num_atoms)
             chosen = order[: self.num_target_atoms]
         keys = jax.random.split(key_windows, len(windows.length))
         both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, chosen)
@@ -165,10 +165,6 @@ class DeltaLearner(Learner):
             gamma=self.gamma,
             state_dim=problem.state_dim,
         )
-
-    @property
-    def _num_atoms(self) -> int:
-        return self.representation.num_atoms
 
     def _source_and_target(
         self,

@@ -4,7 +4,6 @@ from daleth.networks.generators import Generator, generate, make_generators
 from daleth.networks.invertible import (
     InvertibleFeatures,
     NormalisedFeatures,
-    make_features,
     normalise,
 )
 from daleth.networks.particles import ParticleNetwork, generate_particles, make_particle_network
@@ -16,7 +15,6 @@ __all__ = [
     "ParticleNetwork",
     "generate",
     "generate_particles",
-    "make_features",
     "make_generators",
     "make_particle_network",
     "normalise",

@@ -74,7 +74,7 @@ class NormalisedFeatures(eqx.Module):
     biases: tuple[tuple[Float[Array, "..."], ...], ...]
 
     def __call__(self, states: Float[Array, "*m s d"]) -> Float[Array, "*m s q"]:
-        """The features of a set of states; with an atom axis, those of each atom's network."""
+        """The features of states."""
         num_features = self.biases[0][-1].shape[-1]
         padding = [(0, 0)] * (states.ndim - 1) + [(0, num_features - states.shape[-1])]
         features = jnp.pad(states, padding)
@@ -99,21 +99,6 @@ class NormalisedFeatures(eqx.Module):
         return features
 
 
-def make_features(
-    key: PRNGKeyArray,
-    num_atoms: Count,
-    state_dim: Count,
-    num_features: Count = 8,
-    width: Count = 256,
-    num_blocks: Count = 2,
-    num_layers: Count = 2,
-) -> InvertibleFeatures:
-    """`num_atoms` independent feature networks as one PyTree with a leading atom axis."""
-    keys = jax.random.split(key, _checks.count("num_atoms", num_atoms))
-    sizes = (state_dim, num_features, width, num_blocks, num_layers)
-    return jax.vmap(lambda key_atom: InvertibleFeatures(key_atom, *sizes))(keys)
-
-
 def normalise(features: InvertibleFeatures) -> NormalisedFeatures:
     r"""Scales every linear map so that each branch has Lipschitz constant at most $c$.
 
@@ -124,7 +109,7 @@ def normalise(features: InvertibleFeatures) -> NormalisedFeatures:
     microseconds), where one step of power iteration only bounds it from below and leaves $f$
     possibly not injective. There are thus no buffers, and the gradient goes through the norm.
 
-    Works for one network and for a leading atom axis. Call it once a loss.
+    Call it once a loss.
 
     Example:
         >>> features = normalise(InvertibleFeatures(jax.random.key(0), state_dim=2))
@@ -135,30 +120,25 @@ def normalise(features: InvertibleFeatures) -> NormalisedFeatures:
     for weights in features.weights:
         bound = features.lipschitz ** (1 / len(weights))
         scaled.append(
-            tuple(w * jnp.minimum(1, bound / spectral_norm(w))[..., None, None] for w in weights)
+            tuple(w * jnp.minimum(1, bound / spectral_norm(w)) for w in weights)
         )
     return NormalisedFeatures(tuple(scaled), features.biases)
 
 
-def spectral_norm(weight: Float[Array, "*m out in"]) -> Float[Array, "*m"]:
+def spectral_norm(weight: Float[Array, "out in"]) -> Float[Array, ""]:
     """The largest singular value."""
-    rows, columns = weight.shape[-2:]
-    across = jnp.swapaxes(weight, -1, -2)
-    gram = weight @ across if rows <= columns else across @ weight
+    rows, columns = weight.shape
+    gram = weight @ weight.T if rows <= columns else weight.T @ weight
 
     def square(_: Array, power: Array) -> Array:
         power = power @ power
-        return power / _trace(power)
+        return power / (jnp.trace(power) + _TINY)
 
     # The 2^20th power is the projection on the largest eigenvalue, all but equal ones included.
-    # XLA's eigvalsh of a hundred matrices and more can wait for itself forever on a CPU.
+    # XLA's eigvalsh of a batch of a hundred and more can wait for itself forever on a CPU.
     start = jax.lax.stop_gradient(gram)
-    projection = jax.lax.fori_loop(0, 20, square, start / _trace(start))
-    return jnp.sqrt(jnp.sum(gram * projection, axis=(-2, -1)) + _TINY)
-
-
-def _trace(matrix: Float[Array, "*m n n"]) -> Float[Array, "*m 1 1"]:
-    return jnp.trace(matrix, axis1=-2, axis2=-1)[..., None, None] + _TINY
+    projection = jax.lax.fori_loop(0, 20, square, start / (jnp.trace(start) + _TINY))
+    return jnp.sqrt(jnp.sum(gram * projection) + _TINY)
 
 
 def _branch(weights: tuple[Array, ...], biases: tuple[Array, ...], hidden: Array) -> Array:

@@ -21,7 +21,7 @@ class Optimisation(Part):
 
     @abc.abstractmethod
     def transformation(self) -> optax.GradientTransformation:
-        """For networks and adversarial features alike."""
+        """For the networks of atoms."""
 
     @abc.abstractmethod
     def averaging_step(self, update: Int[Array, ""]) -> Float[Array, ""]:

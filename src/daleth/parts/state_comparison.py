@@ -5,26 +5,32 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import Count, Real
 from daleth.distances import Distances, EmbeddingDistances, SampleDistances, WeightedDistances
 from daleth.measures import StateMeasures
-from daleth.networks import InvertibleFeatures, NormalisedFeatures, make_features, normalise
+from daleth.networks import InvertibleFeatures, NormalisedFeatures, normalise
 from daleth.parts.part import Part
 from daleth.random_features import CosineFeatures, draw_features
 from daleth.targets import Target
 
 _CACHED_PAIRS = 2**20
+_SMALLEST_SPREAD = 1e-3  # of normalised states, where all points are one
 
 
 class StateComparison(Part):
     """Gives all squared MMDs between the atoms of one source state and those of its target."""
 
     @abc.abstractmethod
-    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> Any:
+    def init(self, key: PRNGKeyArray, state_dim: int) -> Any:
         """Parameters that an adversary trains, or None."""
+
+    def adversary(self) -> optax.GradientTransformation:
+        """How the adversary moves them, if there is one."""
+        return optax.identity()
 
     @abc.abstractmethod
     def prepare(self, parameters: Any, key: PRNGKeyArray, state_dim: int) -> Any:
@@ -51,31 +57,47 @@ class StateComparison(Part):
 
 
 class Gram(StateComparison):
-    """The rational quadratic state kernel of all pairs of points, as in the paper.
+    r"""The rational quadratic state kernel of all pairs of points, as in the paper.
 
-    Adversarial features are one network an atom, as Algorithm 1 has them, so that squared distances
-    between different atoms are not MMDs of one kernel. On small problems the adversary hinders the
-    atoms; see the expected failure in the tests. With `num_features=0` the kernel is fixed.
+    An adversary may train features $f_\xi$ of states, and the state kernel is then that of
+    features (section 5.2). Three things differ from Algorithm 1, each because learning fails
+    without it:
+
+    - One $\xi$ serves all atoms. Algorithm 1 prints a $\xi_i$ for each, but then distances between
+      different atoms are not those of one kernel: the adversary can hold atoms apart, each follows
+      its own target alone, and what is learned is a γ-model ensemble.
+    - Features are scaled to the spread of the states that they come from, the same on both sides.
+      Otherwise the adversary gains by spreading all points until the kernel is flat between them,
+      and lost points find no way back.
+    - The adversary has a learning rate of its own, that of the paper's table. Where generators
+      learn faster, it must not.
 
     Attributes:
         num_features: dimension of the adversarial state features; 0 leaves the state kernel fixed.
         width: units of their hidden layers.
+        learning_rate: of the adversary.
     """
 
     num_features: Count = eqx.field(static=True, default=8)
     width: Count = eqx.field(static=True, default=256)
+    learning_rate: Real = eqx.field(static=True, default=6.25e-5)
 
     def __check_init__(self) -> None:
         _checks.count("num_features", self.num_features, at_least=0)
         _checks.count("width", self.width)
+        _checks.positive("learning_rate", self.learning_rate)
 
-    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> InvertibleFeatures | None:
-        """Invertible features, one network an atom."""
+    def init(self, key: PRNGKeyArray, state_dim: int) -> InvertibleFeatures | None:
+        """Invertible features, if the state kernel is not fixed."""
         if self.num_features == 0:
             return None
         # An injection cannot have fewer features than states have components.
         num_features = max(self.num_features, state_dim)
-        return make_features(key, num_atoms, state_dim, num_features, self.width)
+        return InvertibleFeatures(key, state_dim, num_features, self.width)
+
+    def adversary(self) -> optax.GradientTransformation:
+        """Adam, as for generators."""
+        return optax.adam(self.learning_rate, b1=0.9, b2=0.999)
 
     def prepare(
         self, parameters: InvertibleFeatures | None, key: PRNGKeyArray, state_dim: int
@@ -95,15 +117,16 @@ class Gram(StateComparison):
     ) -> Distances:
         """From kernel values of features, if there are, or of states."""
         target_measures = target.measures()
-        ys, yts = source.points, target_measures.points
+        ys, yts, weights = source.points, target_measures.points, target_measures.point_weights
         if prepared is not None:
+            spread = _spread(yts, weights)
             ys, yts = prepared(ys), prepared(yts)
+            scale = spread / _spread(yts, weights)
+            ys, yts = scale * ys, scale * yts
         if drawn and unbiased and not target.has_known_part:
             return SampleDistances(ys, yts)
         num_drawn = source.points.shape[-2] if drawn and unbiased else 0
-        return WeightedDistances(
-            ys, source.point_weights, yts, target_measures.point_weights, num_drawn
-        )
+        return WeightedDistances(ys, source.point_weights, yts, weights, num_drawn)
 
     def windows_together(self, num_points: int, batch_size: int) -> int:
         """As many as keep their kernel values in the processor's cache, else one by one."""
@@ -145,7 +168,7 @@ class RandomFeatures(StateComparison):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name):g}")
 
-    def init(self, key: PRNGKeyArray, num_atoms: int, state_dim: int) -> None:
+    def init(self, key: PRNGKeyArray, state_dim: int) -> None:
         """Nothing is trained."""
 
     def prepare(self, parameters: None, key: PRNGKeyArray, state_dim: int) -> CosineFeatures:
@@ -193,3 +216,10 @@ class RandomFeatures(StateComparison):
         moments = [self.linear * points] if self.linear else []
         moments += [self.quadratic * points**2] if self.quadratic else []
         return jnp.concatenate([cosines(points), *moments], axis=-1)
+
+
+def _spread(points: Float[Array, "m k d"], weights: Float[Array, "m k"]) -> Float[Array, ""]:
+    """The root mean squared distance of the points of all atoms from their mean."""
+    shares = (weights / jnp.sum(weights))[..., None]
+    mean = jnp.sum(shares * points, axis=(0, 1))
+    return jnp.sqrt(jnp.sum(shares * (points - mean) ** 2) + _SMALLEST_SPREAD**2)
