@@ -18,19 +18,13 @@ from problems import PROBLEMS, Questions, Setting
 from daleth import fit
 from daleth.models import EmpiricalModel
 from daleth.models.base import Model
-from daleth.models.delta import DeltaLearner, gamma_ensemble_learner
+from daleth.models.delta import fast_learner, gamma_ensemble_learner
 from daleth.models.learner import Learner
 from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
-from daleth.parts import Particles
 
 MARKS = (10, 30, 60, 120, 300, 600)
-
-
-def fast(gamma: float, num_atoms: int) -> Learner:
-    """The default of `fit`."""
-    return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
 
 
 def gamma_ensemble(gamma: float, num_atoms: int) -> Learner:
@@ -40,7 +34,7 @@ def gamma_ensemble(gamma: float, num_atoms: int) -> Learner:
 
 
 METHODS: dict[str, Callable[[float, int], Learner]] = {
-    "fast": fast,
+    "fast": fast_learner,
     "γ-ensemble": gamma_ensemble,
     "residual Gaussian rollouts": lambda gamma, m: ResidualGaussianLearner(
         gamma=gamma, num_atoms=m

@@ -49,21 +49,14 @@ def mass_at_ends(model: Model, sources: np.ndarray) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("learner", "updates", "tolerance"),
-    [
-        (FAST, 600, 0.07),
-        pytest.param(
-            PAPER,
-            3000,
-            0.2,
-            marks=pytest.mark.xfail(
-                reason="generators keep 0.2 to 0.3 of the mass of an absorbing state away from it"
-            ),
-        ),
-    ],
+    ("learner", "updates", "tolerance"), [(FAST, 600, 0.07), (PAPER, 9000, 0.2)]
 )
 def test_absorbed_mass(learner, updates, tolerance):
-    """Both ends from all five positions, against the closed form."""
+    """Both ends from all five positions, against the closed form.
+
+    Generators are slow to become a single point, which the future of an absorbed state is: from
+    there 0.36 of the mass is missing after 1,000 updates, 0.23 after 3,000, 0.14 after 9,000.
+    """
     model = fit(corridor_walks(), learner, updates=updates)
     positions = np.arange(LAST + 1.0)[:, None]
     exact = MarkovChain(Corridor(LAST + 1).transition_matrix(0.5), GAMMA).successor_measure()

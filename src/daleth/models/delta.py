@@ -54,7 +54,8 @@ class DeltaLearner(Learner):
     (equation 12 and Algorithm 1 of the paper). Atoms are compared with *all* target atoms, so they
     share out the futures among them. What an atom is, how two state measures are compared and how
     two sets of them are compared are parts, see `daleth.parts`. The defaults are those of the
-    preset `fast`; `paper_learner` and `gamma_ensemble_learner` give the paper's.
+    preset `fast`, which `fast_learner` gives for any number of atoms; `paper_learner` and
+    `gamma_ensemble_learner` give the paper's.
 
     Attributes:
         gamma: the discount factor.
@@ -185,6 +186,16 @@ class DeltaLearner(Learner):
         else:
             target = exact_target(*ends, bootstrap, self.gamma)
         return source, jax.lax.stop_gradient(target)
+
+
+def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
+    """The defaults, with more points and features where atoms are so few that it costs little."""
+    finer = max(16, min(32, 128 // _checks.count("num_atoms", num_atoms)))
+    return DeltaLearner(
+        gamma=gamma,
+        representation=Particles(num_atoms=num_atoms, num_points=finer),
+        state_comparison=RandomFeatures(num_features=finer),
+    )
 
 
 def paper_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:

@@ -7,9 +7,9 @@ from daleth.models.learner import Learner
 
 
 def _fast(gamma: float) -> Learner:
-    from daleth.models.delta import DeltaLearner
+    from daleth.models.delta import fast_learner
 
-    return DeltaLearner(gamma=gamma)
+    return fast_learner(gamma)
 
 
 def _paper(gamma: float) -> Learner:
