@@ -31,7 +31,9 @@ def record(name: str, title: str, rows: list[dict[str, Any]], note: str) -> None
     lines += ["", ", ".join(f"{key} {value}" for key, value in about.items()), ""]
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.md").write_text("\n".join(lines))
-    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
+    (RESULTS / f"{name}.json").write_text(
+        json.dumps({"machine": about, "note": note, "rows": rows}, indent=1)
+    )
     print("\n".join(lines))
 
 
@@ -51,6 +53,12 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     """What a benchmark has left behind."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
+def note_of(name: str) -> str:
+    """What `record` was told about the rows, or nothing."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()).get("note", "") if path.exists() else ""
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _record import RESULTS, machine, rows_of, table
+from _record import RESULTS, machine, note_of, rows_of, table
 
 DOCS = RESULTS.parent
 README = DOCS.parent / "README.md"
@@ -37,6 +37,7 @@ def main() -> None:
     sections = (
         ("selection", "Choosing between two policies of Windy Gridworld, five seeds"),
         ("update_speed", "Time and memory of an update"),
+        ("where_time_goes", "Where the time of an update goes"),
         ("queries", "Answers of a trained model"),
         ("ablations", "What each part is worth"),
         ("throughput", "Collecting data and simulating the truth"),
@@ -44,10 +45,8 @@ def main() -> None:
     for name, title in sections:
         rows = rows_of(name)
         if rows:
-            lines += [f"## {title}", "", f"By `benchmarks/{name}.py`.", "", *table(rows), ""]
-    where_time_goes = RESULTS / "profile.md"
-    if where_time_goes.exists():
-        lines += [where_time_goes.read_text()]
+            note = note_of(name) or f"Written by `benchmarks/{name}.py`."
+            lines += [f"## {title}", "", note, "", *table(rows), ""]
     lines += [", ".join(f"{key} {value}" for key, value in machine().items()), ""]
     (DOCS / "benchmarks.md").write_text("\n".join(lines))
     if accuracy and BEGIN in README.read_text():
@@ -83,12 +82,27 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def headline(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The last mark of each method, one line a method and problem."""
-    last: dict[tuple, dict[str, Any]] = {}
+    """W1 / Dirac of each method at its last mark, one line a problem."""
+    last: dict[tuple, dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in summary(rows):
-        last[(row["problem"], row["atoms"], row["method"])] = row
-    columns = ("problem", "atoms", "method", "seconds", "W1 / Dirac", "random bank", "floor")
-    return [{column: row[column] for column in columns} for row in last.values()]
+        last[(row["problem"], row["atoms"])][row["method"]] = row
+    methods = ordered({row["method"] for row in rows})
+    return [
+        {
+            "problem": problem,
+            "atoms": atoms,
+            "seconds": found["fast"]["seconds"],
+            "floor": found["fast"]["floor"],
+            **{name: found[name]["W1 / Dirac"] if name in found else "-" for name in methods},
+        }
+        for (problem, atoms), found in last.items()
+        if "fast" in found
+    ]
+
+
+def ordered(methods: set[str]) -> list[str]:
+    """Ours first, then by name."""
+    return sorted(methods, key=lambda name: (name != "fast", name))
 
 
 def mark(seconds: float) -> int:
@@ -110,7 +124,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     figure, axes = plt.subplots(
         lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, sharex=True
     )
-    methods = sorted({row["method"] for row in rows}, key=lambda name: (name != "fast", name))
+    methods = ordered({row["method"] for row in rows})
     colours = {name: f"C{i}" for i, name in enumerate(methods)}
     for ax, case in zip(axes.flat, cases, strict=False):
         shown = [row for row in summary(rows) if (row["problem"], row["atoms"]) == case]

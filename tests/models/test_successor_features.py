@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from daleth.data import Trajectories, Windows, WindowSampler
+from daleth import fit
+from daleth.data import Trajectories, Windows
 from daleth.envs import LinearGaussian
 from daleth.models.feature_moments import fit_reward, symmetric
 from daleth.models.learner import Problem
@@ -17,35 +18,11 @@ from daleth.models.successor_features import SuccessorFeaturesLearner
 pytestmark = pytest.mark.slow
 
 GAMMA = 0.9
-CHUNK = 250
 LEARNER = SuccessorFeaturesLearner(GAMMA, num_frequencies=4, width=16, num_bootstrap_steps=5)
 LINEAR = SuccessorFeaturesLearner(0.5, num_frequencies=0, depth=0, num_bootstrap_steps=3)
 WEIGHTS = [(1.0, 0.0), (0.3, -0.8)]
 REWARDS = [lambda x, w=w: x @ jnp.array(w) for w in WEIGHTS]
 SOURCES = [[1.0, 1.0], [-1.0, 0.5], [0.0, 0.0]]
-
-
-@eqx.filter_jit
-def run(learner, state, sampler, normalisation, key):
-    def update(state, key):
-        key_windows, key_step = jax.random.split(key)
-        windows = sampler.sample(key_windows, learner.batch_size)
-        normalised = normalisation.apply(windows.states)
-        windows = Windows(normalised, windows.length, windows.terminated)
-        return learner.step(key_step, state, windows)
-
-    return jax.lax.scan(update, state, jax.random.split(key, CHUNK))
-
-
-def train(learner, data, num_updates, seed=0):
-    problem = Problem(data.normalisation(), data.state_dim)
-    sampler = WindowSampler.uniform(data, learner.num_bootstrap_steps)
-    key_init, *keys = jax.random.split(jax.random.key(seed), 1 + num_updates // CHUNK)
-    state = learner.init(key_init, problem)
-    for key in keys:
-        state, info = run(learner, state, sampler, problem.normalisation, key)
-        assert bool(jnp.isfinite(info["loss"]).all())
-    return learner.model(state, problem)
 
 
 def linear_gaussian_states(env, num_episodes, num_steps):
@@ -70,7 +47,7 @@ def data(env):
 
 @pytest.fixture(scope="module")
 def model(data):
-    return train(LEARNER, data, num_updates=2000)
+    return fit(data, LEARNER, updates=2000, starts="uniform")
 
 
 def linear_state(key, weight, variance):
@@ -163,7 +140,9 @@ def test_atoms_realise_the_moments(model, key):
 
 def test_without_discount_the_return_is_the_reward(data):
     zero = SuccessorFeaturesLearner(**{**LEARNER.config(), "gamma": 0})
-    mean, std = train(zero, data, num_updates=0).return_mean_and_std(REWARDS[1], SOURCES)
+    mean, std = fit(data, zero, updates=0, starts="uniform").return_mean_and_std(
+        REWARDS[1], SOURCES
+    )
     np.testing.assert_allclose(mean, [REWARDS[1](jnp.array(x)) for x in SOURCES], atol=2e-3)
     np.testing.assert_array_equal(std, 0)
 
@@ -197,11 +176,13 @@ def test_symmetric_matrix_by_hand():
 
 def test_learner_contract(data):
     assert type(LEARNER)(**LEARNER.config()) == LEARNER
-    one, same, other = (train(LEARNER, data, CHUNK, seed) for seed in (0, 0, 1))
+    one, same, other = (
+        fit(data, LEARNER, updates=250, seed=seed, starts="uniform") for seed in (0, 0, 1)
+    )
     means = [m.return_mean_and_std(REWARDS[0], SOURCES)[0] for m in (one, same, other)]
     np.testing.assert_array_equal(means[0], means[1])
     assert not np.array_equal(means[0], means[2])
-    kept = np.asarray(one.data_states[:CHUNK])
+    kept = np.asarray(one.data_states[:250])
     known = np.asarray(one.normalisation.apply(jnp.asarray(data.states)))
     assert np.isin(kept.round(4), known.round(4)).all()
 

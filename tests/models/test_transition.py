@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from daleth.data import Normalisation, Trajectories, Windows, WindowSampler
+from daleth import fit
+from daleth.data import Normalisation, Trajectories
 from daleth.discrepancy import squared_mmd
 from daleth.envs import Corridor, LinearGaussian
 from daleth.kernels import rational_quadratic
 from daleth.models import transition
-from daleth.models.learner import Problem
 from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.transition import RolloutModel, StateRange, TransitionKernel
@@ -23,30 +23,6 @@ LEARNERS = {
     "residual gaussian": ResidualGaussianLearner(**SMALL, num_atoms=400),
     "paper": PaperTransitionLearner(**SMALL, num_state_samples=8, num_noise=2, num_atoms=400),
 }
-CHUNK = 100  # updates in a compiled piece, one for all lengths of training
-
-
-@eqx.filter_jit
-def run(learner, state, sampler, normalisation, key):
-    def update(state, key):
-        key_windows, key_step = jax.random.split(key)
-        windows = sampler.sample(key_windows, learner.batch_size)
-        normalised = normalisation.apply(windows.states)
-        windows = Windows(normalised, windows.length, windows.terminated)
-        return learner.step(key_step, state, windows)
-
-    return jax.lax.scan(update, state, jax.random.split(key, CHUNK))
-
-
-def train(learner, data, num_updates, seed=0):
-    problem = Problem(data.normalisation(), data.state_dim)
-    sampler = WindowSampler.uniform(data, learner.num_bootstrap_steps)
-    key_init, *keys = jax.random.split(jax.random.key(seed), 1 + num_updates // CHUNK)
-    state = learner.init(key_init, problem)
-    for key in keys:
-        state, info = run(learner, state, sampler, problem.normalisation, key)
-        assert bool(jnp.isfinite(info["loss"]).all())
-    return learner.model(state, problem)
 
 
 def walks(prob_right):
@@ -175,7 +151,7 @@ def linear():
         states.append(states[-1] @ np.asarray(env.matrix).T + noise)
     data = Trajectories.from_arrays(np.stack(states, axis=1))
     learner = ResidualGaussianLearner(0.9, width=32, depth=1, learning_rate=3e-3, num_atoms=2000)
-    return env, train(learner, data, num_updates=1000)
+    return env, fit(data, learner, updates=1000, starts="uniform")
 
 
 def test_one_step_mean_and_noise_of_a_linear_system(linear, key):
@@ -210,14 +186,14 @@ def occupied(model, source, key):
 
 def test_absorbed_mass_of_a_walk_to_the_right(key):
     name = "residual gaussian"
-    model = train(LEARNERS[name], WALKS[name], num_updates=1000)
+    model = fit(WALKS[name], LEARNERS[name], updates=1000, starts="uniform")
     for source, expected in ((2, [0, 0, 0.2, 0.16, 0.64]), (4, [0, 0, 0, 0, 1])):
         np.testing.assert_allclose(occupied(model, source, key), expected, atol=1e-3)
 
 
 def test_absorbed_mass_of_a_random_walk(key):
     """Next states are left or right: the generator splits its noise, as a Gaussian cannot."""
-    model = train(LEARNERS["paper"], WALKS["paper"], num_updates=4000)
+    model = fit(WALKS["paper"], LEARNERS["paper"], updates=4000, starts="uniform")
     occupancy = 0.2 * np.linalg.inv(np.eye(5) - 0.8 * Corridor(5).transition_matrix(0.5))
     for source in (1, 2, 3):
         np.testing.assert_allclose(occupied(model, source, key), occupancy[source], atol=0.1)
@@ -230,8 +206,11 @@ def test_learner_contract(name, key):
     learner, data = LEARNERS[name], WALKS[name]
     assert type(learner)(**learner.config()) == learner
     seeds = {"one": 0, "same": 0, "other": 1}
-    models = {each: train(learner, data, CHUNK, seed) for each, seed in seeds.items()}
-    models["untrained"] = train(learner, data, num_updates=0)
+    models = {
+        each: fit(data, learner, updates=100, seed=seed, starts="uniform")
+        for each, seed in seeds.items()
+    }
+    models["untrained"] = fit(data, learner, updates=0, starts="uniform")
     points = {
         each: np.asarray(model.batch_atoms(jnp.array([[2.0]]), key[None]).points)
         for each, model in models.items()

@@ -28,40 +28,23 @@ class PaperTransitionLearner(TransitionLearner):
     of the target instead of 32, a loss is noisier.
 
     Attributes:
-        gamma: the discount factor of the rollouts; learning the kernel does not depend on it.
         num_state_samples: the samples of the generator in a loss.
         num_noise: the dimension of its noise.
-        width: the number of units in a hidden layer.
-        depth: the number of hidden layers.
-        learning_rate: the step size of Adam.
-        max_gradient_norm: longer gradients are shortened to this norm.
-        batch_size: the number of transitions in a step.
-        num_bootstrap_steps: always 1; a window is one transition.
-        num_atoms: the number of rollouts in an answer of the model.
-        tolerance: the mass that a rollout may leave beyond its horizon.
-        averaging_step: how far the average that is rolled out moves towards the kernel in a step.
 
     Example:
         >>> PaperTransitionLearner(gamma=0.9).config()["num_noise"]
         8
     """
 
-    gamma: Real = eqx.field(static=True, converter=_checks.discount)
     num_state_samples: Count = eqx.field(static=True, default=32)
     num_noise: Count = eqx.field(static=True, default=8)
-    width: Count = eqx.field(static=True, default=256)
     depth: Count = eqx.field(static=True, default=3)
     learning_rate: Real = eqx.field(static=True, default=3e-4)
-    max_gradient_norm: Real = eqx.field(static=True, default=10.0)
     batch_size: Count = eqx.field(static=True, default=128)
-    num_bootstrap_steps: Count = eqx.field(static=True, default=1)
-    num_atoms: Count = eqx.field(static=True, default=51)
-    tolerance: Real = eqx.field(static=True, default=1e-3)
-    averaging_step: Real = eqx.field(static=True, default=0.01)
 
     def __check_init__(self) -> None:
         _checks.count("num_state_samples", self.num_state_samples, at_least=2)
-        for name in ("num_noise", "width", "depth"):
+        for name in ("num_noise", "depth"):
             _checks.count(name, getattr(self, name))
 
     def make_kernel(self, key: PRNGKeyArray, state_dim: int) -> "GeneratorKernel":

@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from daleth import _checks
-from daleth._typing import Count, Real
 from daleth.models.transition import TransitionKernel, TransitionLearner
 
 _MIN_LOG_STD, _MAX_LOG_STD = -7.0, 2.0  # 0.001 to 7 standard deviations of the data
@@ -26,38 +24,11 @@ class ResidualGaussianLearner(TransitionLearner):
     terminal state leads to itself, so $\sigma$ falls there, down to a thousandth of the scale of
     the data and not to zero: absorbed rollouts still tremble by that much.
 
-    Attributes:
-        gamma: the discount factor of the rollouts; learning the kernel does not depend on it.
-        width: the number of units in a hidden layer.
-        depth: the number of hidden layers.
-        learning_rate: the step size of Adam.
-        max_gradient_norm: longer gradients are shortened to this norm.
-        batch_size: the number of transitions in a step.
-        num_bootstrap_steps: always 1; a window is one transition.
-        num_atoms: the number of rollouts in an answer of the model.
-        tolerance: the mass that a rollout may leave beyond its horizon.
-        averaging_step: how far the average that is rolled out moves towards the kernel in a step.
-
     Example:
         >>> learner = ResidualGaussianLearner(gamma=0.9, width=64)
         >>> learner.config()["width"], learner.num_bootstrap_steps
         (64, 1)
     """
-
-    gamma: Real = eqx.field(static=True, converter=_checks.discount)
-    width: Count = eqx.field(static=True, default=256)
-    depth: Count = eqx.field(static=True, default=2)
-    learning_rate: Real = eqx.field(static=True, default=1e-3)
-    max_gradient_norm: Real = eqx.field(static=True, default=10.0)
-    batch_size: Count = eqx.field(static=True, default=256)
-    num_bootstrap_steps: Count = eqx.field(static=True, default=1)
-    num_atoms: Count = eqx.field(static=True, default=51)
-    tolerance: Real = eqx.field(static=True, default=1e-3)
-    averaging_step: Real = eqx.field(static=True, default=0.01)
-
-    def __check_init__(self) -> None:
-        _checks.count("width", self.width)
-        _checks.count("depth", self.depth, at_least=0)
 
     def make_kernel(self, key: PRNGKeyArray, state_dim: int) -> "ResidualGaussianKernel":
         """A kernel that stands still on average."""

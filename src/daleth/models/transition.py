@@ -12,6 +12,7 @@ import optax
 from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
 from daleth import _checks
+from daleth._typing import Count, Real
 from daleth.data import Normalisation, Windows
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
@@ -124,25 +125,37 @@ class TransitionLearner(Learner):
     Only the first transition of a window is used. The window of a terminal state repeats it, so
     the kernel learns $x' = x$ there; the last state of a truncated episode starts no window, so
     nothing false is learned from where the data were cut.
+
+    Attributes:
+        gamma: the discount factor of the rollouts; learning the kernel does not depend on it.
+        width: the number of units in a hidden layer.
+        depth: the number of hidden layers.
+        learning_rate: the step size of Adam.
+        max_gradient_norm: longer gradients are shortened to this norm.
+        batch_size: the number of transitions in a step.
+        num_bootstrap_steps: always 1; a window is one transition.
+        num_atoms: the number of rollouts in an answer of the model.
+        tolerance: the mass that a rollout may leave beyond its horizon.
+        averaging_step: how far the average that is rolled out moves towards the kernel in a step.
     """
 
-    learning_rate: eqx.AbstractVar[float]
-    """The step size of Adam."""
-    max_gradient_norm: eqx.AbstractVar[float]
-    """Longer gradients are shortened to this norm."""
-    num_atoms: eqx.AbstractVar[int]
-    """The number of rollouts in an answer of the model."""
-    tolerance: eqx.AbstractVar[float]
-    """The mass that a rollout may leave beyond its horizon."""
-    averaging_step: eqx.AbstractVar[float]
-    """How far the average moves towards the kernel in a step; the model rolls out the average."""
+    gamma: Real = eqx.field(static=True, converter=_checks.discount)
+    width: Count = eqx.field(static=True, default=256)
+    depth: Count = eqx.field(static=True, default=2)
+    learning_rate: Real = eqx.field(static=True, default=1e-3)
+    max_gradient_norm: Real = eqx.field(static=True, default=10.0)
+    batch_size: Count = eqx.field(static=True, default=256)
+    num_bootstrap_steps: Count = eqx.field(static=True, default=1)
+    num_atoms: Count = eqx.field(static=True, default=51)
+    tolerance: Real = eqx.field(static=True, default=1e-3)
+    averaging_step: Real = eqx.field(static=True, default=0.01)
 
     def __check_init__(self) -> None:
-        for name in ("batch_size", "num_atoms"):
+        for name in ("width", "batch_size", "num_atoms"):
             _checks.count(name, getattr(self, name))
+        _checks.count("depth", self.depth, at_least=0)
         for name in ("learning_rate", "max_gradient_norm"):
-            if _checks.number(name, getattr(self, name)) <= 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name):g}")
+            _checks.positive(name, getattr(self, name))
         if not 0 < _checks.number("averaging_step", self.averaging_step) <= 1:
             raise ValueError(f"averaging_step must lie in (0, 1], got {self.averaging_step:g}")
         horizon(self.gamma, self.tolerance)

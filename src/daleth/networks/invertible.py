@@ -119,9 +119,7 @@ def normalise(features: InvertibleFeatures) -> NormalisedFeatures:
     scaled = []
     for weights in features.weights:
         bound = features.lipschitz ** (1 / len(weights))
-        scaled.append(
-            tuple(w * jnp.minimum(1, bound / spectral_norm(w)) for w in weights)
-        )
+        scaled.append(tuple(w * jnp.minimum(1, bound / spectral_norm(w)) for w in weights))
     return NormalisedFeatures(tuple(scaled), features.biases)
 
 
