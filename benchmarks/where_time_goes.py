@@ -138,10 +138,11 @@ def main() -> None:
         f"in the same run: {flops_limit / 1e9:.0f} GFLOP/s in a matrix product of 2048 x 2048, "
         f"{bytes_limit / 1e9:.0f} GB/s in a copy. A whole update reaches "
         f"{rows[0]['of the limit']:.0%} of the first and "
-        f"{rows[0]['of the limit of memory']:.0%} of the second: memory is what it waits for. The network of the atoms is matrix products; the "
-        "rest of the loss is cosines, distances and their gradients, element by element. What is "
-        "missing from the sum: parameters, moments and average stay in the cache in a loop over "
-        "one piece, and a loop over the loss alone need not evaluate the targets' network again. "
+        f"{rows[0]['of the limit of memory']:.0%} of the second: memory is what it waits for. "
+        "The network of the atoms is matrix products; the rest of the loss is cosines, distances "
+        "and their gradients, element by element. What is missing from the sum: "
+        "parameters, moments and average stay in the cache in a loop over one piece, and "
+        "a loop over the loss alone need not evaluate the targets' network again. "
         "Written by `benchmarks/where_time_goes.py`.",
     )
 
