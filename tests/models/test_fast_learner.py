@@ -3,14 +3,14 @@
 import pytest
 
 from daleth.models.delta import DeltaLearner, fast_learner
+from daleth.parts import Particles, RandomFeatures
 
 
 @pytest.mark.parametrize(("num_atoms", "finer"), [(1, 32), (4, 32), (5, 25), (8, 16), (204, 16)])
 def test_few_atoms_are_finer(num_atoms, finer):
     learner = fast_learner(0.9, num_atoms)
-    assert learner.representation.num_atoms == num_atoms
-    assert learner.representation.num_points == finer
-    assert learner.state_comparison.num_features == finer
+    assert learner.representation == Particles(num_atoms=num_atoms, num_points=finer)
+    assert learner.state_comparison == RandomFeatures(num_features=finer)
 
 
 def test_by_default_it_is_the_default_of_every_part():

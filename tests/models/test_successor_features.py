@@ -13,7 +13,7 @@ from daleth.data import Trajectories, Windows
 from daleth.envs import LinearGaussian
 from daleth.models.feature_moments import fit_reward, symmetric
 from daleth.models.learner import Problem
-from daleth.models.successor_features import SuccessorFeaturesLearner
+from daleth.models.successor_features import GaussianSuccessorFeatures, SuccessorFeaturesLearner
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +23,12 @@ LINEAR = SuccessorFeaturesLearner(0.5, num_frequencies=0, depth=0, num_bootstrap
 WEIGHTS = [(1.0, 0.0), (0.3, -0.8)]
 REWARDS = [lambda x, w=w: x @ jnp.array(w) for w in WEIGHTS]
 SOURCES = [[1.0, 1.0], [-1.0, 0.5], [0.0, 0.0]]
+
+
+def train(data, learner, **settings):
+    model = fit(data, learner, starts="uniform", **settings)
+    assert isinstance(model, GaussianSuccessorFeatures)
+    return model
 
 
 def linear_gaussian_states(env, num_episodes, num_steps):
@@ -47,7 +53,7 @@ def data(env):
 
 @pytest.fixture(scope="module")
 def model(data):
-    return fit(data, LEARNER, updates=2000, starts="uniform")
+    return train(data, LEARNER, updates=2000)
 
 
 def linear_state(key, weight, variance):
@@ -140,9 +146,7 @@ def test_atoms_realise_the_moments(model, key):
 
 def test_without_discount_the_return_is_the_reward(data):
     zero = SuccessorFeaturesLearner(**{**LEARNER.config(), "gamma": 0})
-    mean, std = fit(data, zero, updates=0, starts="uniform").return_mean_and_std(
-        REWARDS[1], SOURCES
-    )
+    mean, std = train(data, zero, updates=0).return_mean_and_std(REWARDS[1], SOURCES)
     np.testing.assert_allclose(mean, [REWARDS[1](jnp.array(x)) for x in SOURCES], atol=2e-3)
     np.testing.assert_array_equal(std, 0)
 
@@ -176,9 +180,7 @@ def test_symmetric_matrix_by_hand():
 
 def test_learner_contract(data):
     assert type(LEARNER)(**LEARNER.config()) == LEARNER
-    one, same, other = (
-        fit(data, LEARNER, updates=250, seed=seed, starts="uniform") for seed in (0, 0, 1)
-    )
+    one, same, other = (train(data, LEARNER, updates=250, seed=seed) for seed in (0, 0, 1))
     means = [m.return_mean_and_std(REWARDS[0], SOURCES)[0] for m in (one, same, other)]
     np.testing.assert_array_equal(means[0], means[1])
     assert not np.array_equal(means[0], means[2])
