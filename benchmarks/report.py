@@ -82,7 +82,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def headline(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """W1 / Dirac of each method at its last mark, one line a problem."""
+    """W1 / Dirac of each method and its seconds of training, one line a problem."""
     last: dict[tuple, dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in summary(rows):
         last[(row["problem"], row["atoms"])][row["method"]] = row
@@ -91,13 +91,18 @@ def headline(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "problem": problem,
             "atoms": atoms,
-            "seconds": found["fast"]["seconds"],
             "floor": found["fast"]["floor"],
-            **{name: found[name]["W1 / Dirac"] if name in found else "-" for name in methods},
+            **{name: after(found[name]) if name in found else "-" for name in methods},
         }
         for (problem, atoms), found in last.items()
         if "fast" in found
     ]
+
+
+def after(row: dict[str, Any]) -> str:
+    """The error and when it was reached."""
+    error = f"{row['W1 / Dirac']:.3g}"
+    return f"{error} ({row['seconds']} s)" if row["seconds"] else error
 
 
 def ordered(methods: set[str]) -> list[str]:
@@ -121,9 +126,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     cases = sorted({(row["problem"], row["atoms"]) for row in rows})
     columns = min(3, len(cases))
     lines = -(-len(cases) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, sharex=True
-    )
+    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False)
     methods = ordered({row["method"] for row in rows})
     colours = {name: f"C{i}" for i, name in enumerate(methods)}
     for ax, case in zip(axes.flat, cases, strict=False):
