@@ -16,6 +16,7 @@ from _record import RESULTS, machine, note_of, rows_of, table
 DOCS = RESULTS.parent
 README = DOCS.parent / "README.md"
 BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
+MARKS = (10, 30, 60, 120, 300, 600)
 INTRODUCTION = """# Benchmarks
 
 Everything here is written by scripts in `benchmarks/`, each one command; this page by
@@ -112,7 +113,7 @@ def ordered(methods: set[str]) -> list[str]:
 
 def mark(seconds: float) -> int:
     """The mark that a snapshot was taken at."""
-    passed = [one for one in (0, 10, 30, 60, 120, 300, 600) if one <= seconds]
+    passed = [one for one in (0, *MARKS) if one <= seconds]
     return passed[-1]
 
 
@@ -144,6 +145,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         ax.axhline(1, color="grey", linewidth=0.8)
         ax.axhline(shown[0]["floor"], color="grey", linewidth=0.8, linestyle=":")
         ax.set(title=f"{case[0]}, {case[1]} atoms", xscale="log", yscale="log")
+        ax.set(xlim=(8, 750), xticks=MARKS, xticklabels=MARKS)
+        ax.minorticks_off()
         ax.set(xlabel="seconds of training", ylabel="W1 / Dirac at the true mean")
     for ax in list(axes.flat)[len(cases) :]:
         ax.set_axis_off()

@@ -42,9 +42,8 @@ def test_the_scale_of_features_makes_no_difference(pair, drawn):
 
 
 def test_where_all_points_are_one_nothing_is_divided_by_zero(pair):
-    source, target = pair
-    point = jnp.ones((3, 4, 2))
-    source = StateMeasures(point, source.point_weights, source.atom_weights)
+    weights = pair[0].point_weights
+    source = StateMeasures(jnp.ones((3, 4, 2)), weights, pair[0].atom_weights)
     target = exact_target(jnp.ones((6, 2)), jnp.int32(5), jnp.bool_(False), source, gamma=0.9)
     distances = Gram().compare(
         linear_features(0.7 * np.eye(2)), source, target, drawn=False, unbiased=False

@@ -75,8 +75,8 @@ def run(config: Config) -> tuple[Claim, list[Path]]:
         return [float(card.errors["wasserstein"].ratio()) for card in cards]
 
     fast = budget.fast_updates
-    steps = {n: errors(fast_learner(budget, n, 11), fast) for n in budget.bootstrap_steps}
-    atoms = {m: errors(fast_learner(budget, 40, m), fast) for m in budget.atoms}
+    steps = {n: errors(small_fast_learner(budget, n, 11), fast) for n in budget.bootstrap_steps}
+    atoms = {m: errors(small_fast_learner(budget, 40, m), fast) for m in budget.atoms}
     kernels = {
         name: errors(small_paper_learner(budget, num_features), budget.paper_updates)
         for name, num_features in (("fixed", 0), ("adversarial", 8))
@@ -94,7 +94,7 @@ def run(config: Config) -> tuple[Claim, list[Path]]:
     return claim, save(config.out, "ablations", _draw(steps, atoms, kernels), data, claim)
 
 
-def fast_learner(budget: Budget, num_bootstrap_steps: int, num_atoms: int) -> DeltaLearner:
+def small_fast_learner(budget: Budget, num_bootstrap_steps: int, num_atoms: int) -> DeltaLearner:
     """Particles, random features, exact targets, energy distance."""
     particles = Particles(num_atoms, num_points=16, width=budget.width, num_frequencies=64)
     return DeltaLearner(

@@ -60,15 +60,15 @@ class Gram(StateComparison):
     r"""The rational quadratic state kernel of all pairs of points, as in the paper.
 
     An adversary may train features $f_\xi$ of states, and the state kernel is then that of
-    features (section 5.2). Three things differ from Algorithm 1, each because learning fails
-    without it:
+    features (section 5.2). Three things differ from Algorithm 1, because small models did not learn
+    as it is printed:
 
     - One $\xi$ serves all atoms. Algorithm 1 prints a $\xi_i$ for each, but then distances between
-      different atoms are not those of one kernel: the adversary can hold atoms apart, each follows
-      its own target alone, and what is learned is a γ-model ensemble.
+      different atoms are not those of one kernel, and the adversary can hold atoms apart until
+      each follows its own target alone, as in a γ-model ensemble.
     - Features are scaled to the spread of the states that they come from, the same on both sides.
-      Otherwise the adversary gains by spreading all points until the kernel is flat between them,
-      and lost points find no way back.
+      Otherwise the adversary can spread all points until the kernel is flat between them, and lost
+      points find no way back.
     - The adversary has a learning rate of its own, that of the paper's table. Where generators
       learn faster, it must not.
 
