@@ -68,8 +68,7 @@ def score(questions: Questions, model: Model) -> float:
     return questions.error(model) / questions.ceiling()
 
 
-def run(problem: str, method: str, seconds: float, seed: int, num_atoms: int) -> list[dict]:
-    setting = PROBLEMS[problem]()
+def run(setting: Setting, method: str, seconds: float, seed: int, num_atoms: int) -> list[dict]:
     floor = setting.named.floor(num_atoms) / setting.named.ceiling()
     shared = {"problem": setting.name, "method": method, "atoms": num_atoms, "seed": seed}
     if method == "nearest trajectories":
@@ -103,9 +102,10 @@ def main() -> None:
     parser.add_argument("--atoms", type=int, default=51)
     options = parser.parse_args()
     for problem in options.problems:
+        setting = PROBLEMS[problem]()
         for method in options.methods:
             for seed in options.seeds[:1] if method == "nearest trajectories" else options.seeds:
-                rows = run(problem, method, options.seconds, seed, options.atoms)
+                rows = run(setting, method, options.seconds, seed, options.atoms)
                 merge("time_to_accuracy", rows, key=("problem", "method", "atoms", "seed"))
 
 
