@@ -66,6 +66,11 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
         "γ-ensemble: each atom alone": replace(FAST, set_comparison=Matched()),
         "without moments": replace(FAST, state_comparison=RandomFeatures(linear=0, quadratic=0)),
         "all target atoms": replace(FAST, num_target_atoms=0),
+        "length scales from 0.05 to 1": replace(
+            FAST, state_comparison=RandomFeatures(length_scales=(0.05, 1.0))
+        ),
+        "constant rate, no long average": replace(FAST, optimisation=PlainAdam(1e-3)),
+        "1 Fourier frequency": particles(num_frequencies=1),
         "8 points": particles(num_points=8),
         "32 points": particles(num_points=32),
     },
