@@ -7,6 +7,7 @@ python examples/minari_dataset.py --dataset my/dataset-v0 --reward "x0 > 1"
 import argparse
 
 import jax
+import minari
 
 import daleth
 from daleth.envs import environment
@@ -21,10 +22,11 @@ args = parser.parse_args()
 dataset = args.dataset
 if dataset is None:
     dataset = "windy/top-v0"
-    walks = daleth.Trajectories.from_environment(
-        environment("windy"), policy("windy/top"), num_steps=20_000, key=jax.random.key(0)
-    )
-    walks.to_minari(dataset)
+    if dataset not in minari.list_local_datasets():
+        walks = daleth.Trajectories.from_environment(
+            environment("windy"), policy("windy/top"), num_steps=20_000, key=jax.random.key(0)
+        )
+        walks.to_minari(dataset)
 
 data = daleth.Trajectories.from_minari(dataset)
 print(data.describe())

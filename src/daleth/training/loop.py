@@ -37,10 +37,10 @@ def fit(
 ) -> Model:
     """Learns the distributional successor measure of the policy behind the data, without rewards.
 
-    The same arguments give the same model, bit for bit, whether the run is undisturbed, killed
-    and resumed, or cut into other chunks. Ctrl-C and SIGTERM end it after the current chunk with
-    a checkpoint and a `TrainingInterrupted`; a second one acts at once. On a terminal a bar shows
-    updates per second, the loss and the time left.
+    The same arguments and number of updates give the same model, bit for bit, whether the run is
+    undisturbed, killed and resumed, or cut into other chunks. Ctrl-C and SIGTERM end it after the
+    current chunk with a checkpoint and a `TrainingInterrupted`; a second one acts at once. On a
+    terminal a bar shows updates per second, the loss and the time left.
 
     Args:
         data: `Trajectories`.
