@@ -104,3 +104,27 @@ def test_unused_atoms_are_not_in_the_support():
     assert g.quantile(1.0) == 0.0
     assert g.cvar(0.01) == 0.0
     assert g.entropic_risk(3.0) == 0.0
+
+
+@pytest.mark.parametrize("value", [0.1, 0.7, -0.3])
+def test_a_value_is_equal_to_the_atom_made_from_it(value):
+    """0.7 in single precision is below 0.7, 0.1 is above 0.1."""
+    g = ReturnDistribution([value])
+    assert (g.cdf(value), g.prob_below(value), g.prob_above(value)) == (1, 0, 0)
+    assert jax.jit(lambda v: g.prob_below(v))(value) == 0
+
+
+def test_values_beyond_single_precision_are_beyond_all_atoms(g):
+    assert (g.prob_below(1e39), g.prob_above(1e39)) == (1, 0)
+
+
+def test_a_spread_around_rounded_atoms_is_dominated():
+    sure, spread = ReturnDistribution([0.2]), ReturnDistribution([0.1, 0.3])
+    assert bool(sure.dominates(spread, order=2))
+    assert not bool(ReturnDistribution([0.1999]).dominates(spread, order=2))
+
+
+def test_the_last_quantile_is_the_largest_atom_with_mass():
+    rare = ReturnDistribution([0.0, 1000.0, 2000.0], [1 - 5e-7, 5e-7, 0.0])
+    assert rare.quantile(1.0) == 1000
+    assert jax.jit(lambda g: g.quantile(1.0))(rare) == 1000

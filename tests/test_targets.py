@@ -148,3 +148,10 @@ def test_horizon_is_the_smallest():
     for gamma in (0.1, 0.5, 0.9, 0.999):
         steps = horizon(gamma)
         assert gamma**steps <= 1e-6 < gamma ** (steps - 1)
+
+
+def test_offsets_near_one(key):
+    """A geometric time has the mean γ / (1-γ), also where γ is not a float32."""
+    gamma = 1 - 1e-6
+    offsets = np.asarray(draw_offsets(key, (40_000,), gamma), float)
+    assert offsets.mean() * (1 - gamma) == pytest.approx(1, abs=4 / 200)

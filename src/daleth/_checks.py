@@ -68,7 +68,7 @@ def singles(name: str, value: object) -> Array:
     largest = jnp.finfo(jnp.result_type(float)).max
     if np.abs(array).max() > largest:
         raise ValueError(f"{name} must not exceed {largest:.3g}, got {np.abs(array).max():.3g}")
-    return jnp.asarray(array)
+    return jnp.asarray(array, jnp.result_type(float))
 
 
 def weights(name: str, value: object, shape: tuple[int, ...]) -> Array:
@@ -107,10 +107,18 @@ def discount(value: object) -> float:
 
 def fraction(name: str, value: object) -> float:
     """`value` as one number strictly between 0 and 1."""
-    share = number(name, value)
-    if not 0 < share < 1:
-        raise ValueError(f"{name} must lie in (0, 1), got {share:g}")
-    return share
+    part = number(name, value)
+    if not 0 < part < 1:
+        raise ValueError(f"{name} must lie in (0, 1), got {part:g}")
+    return part
+
+
+def share(name: str, value: object) -> float:
+    """`value` as one number above 0 and at most 1."""
+    part = number(name, value)
+    if not 0 < part <= 1:
+        raise ValueError(f"{name} must lie in (0, 1], got {part:g}")
+    return part
 
 
 def tail_levels(value: object) -> np.ndarray:

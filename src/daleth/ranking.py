@@ -74,7 +74,7 @@ class Ranked:
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """Candidates from best to worst; candidates that cannot be told apart share a place."""
+    """Candidates from best to worst; a place is one more than the number of those that beat it."""
 
     criterion: str
     rows: tuple[Ranked, ...]

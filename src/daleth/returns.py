@@ -210,7 +210,9 @@ class ReturnDistribution(eqx.Module):
 
     def _at_values(self, value: ArrayLike, *, strict: bool) -> Array:
         if not _checks.is_traced(value):
-            value = _checks.finite("value", value)
+            # In the precision of atoms, so that a value is equal to the atom made from it.
+            with np.errstate(over="ignore"):
+                value = _checks.finite("value", value).astype(self.atoms.dtype)
         return self._at(value, partial(risk.cdf, strict=strict))
 
     def _at(self, points: Any, function: Callable[..., Any]) -> Array:
@@ -245,6 +247,7 @@ def _dominates(atoms, weights, other_atoms, other_weights, order: int) -> bool:
     excess = np.where(np.abs(excess) < 1e-7, 0.0, excess)
     if order == 1:
         return bool((excess <= 0).all())
-    # Between knots both CDFs are constant, so their integrals are exact sums.
+    # Between knots both CDFs are constant, so their integrals are exact sums but for the rounding
+    # of atoms.
     integrals = np.cumsum(excess[:-1] * np.diff(knots))
-    return bool((integrals <= 1e-12 * (knots[-1] - knots[0])).all())
+    return bool((integrals <= np.finfo(np.float32).eps * np.abs(knots).max()).all())

@@ -82,8 +82,9 @@ def quantile(atoms: Numbers, weights: Numbers, levels: Numbers) -> Numbers:
     atoms, weights, levels = as_doubles(atoms, weights, levels)
     xp = backend(atoms, weights, levels)
     ordered, cumulative = sort_atoms(atoms, weights)
-    # Atoms without mass in front of the distribution are not in its support, whatever u is.
-    index = _search(xp, cumulative, xp.maximum(levels - ROUNDING, ROUNDING / 10), "left")
+    # Atoms without mass at either end are not in the support, whatever u is.
+    reached = xp.where(levels < 1, xp.maximum(levels - ROUNDING, ROUNDING / 10), 1.0)
+    index = _search(xp, cumulative, reached, "left")
     return xp.take_along_axis(ordered, xp.minimum(index, atoms.shape[-1] - 1), axis=-1)
 
 

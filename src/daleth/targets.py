@@ -64,6 +64,11 @@ def target_weights(
     return TargetWeights(occupied + absorbed, bootstrap, length)
 
 
+def rollout_weights(num_steps: int, gamma: float) -> Float[Array, "frames"]:
+    """The masses of the states of a rollout; the last one stands for all that would follow."""
+    return target_weights(jnp.array(num_steps), jnp.array(True), num_steps, gamma).direct
+
+
 class Target(eqx.Module):
     r"""The target atoms of one window: $\sum_k w_k \delta_{x_k} + \beta\, \theta_j$.
 
@@ -129,7 +134,9 @@ def draw_offsets(key: PRNGKeyArray, shape: tuple[int, ...], gamma: float) -> Int
     A state of the trajectory at such a time is a draw from the occupancy (section 5.1).
     """
     uniform = jax.random.uniform(key, shape, minval=jnp.finfo(jnp.float32).tiny)
-    return jnp.floor(jnp.log(uniform) / jnp.log(gamma)).astype(jnp.int32)
+    # In double precision: near γ = 1 the logarithm of a rounded γ is another.
+    log_gamma = math.log(gamma) if gamma else -math.inf
+    return jnp.floor(jnp.log(uniform) / log_gamma).astype(jnp.int32)
 
 
 def sampled_target(

@@ -81,3 +81,9 @@ def test_starts_and_the_time_limit_may_be_overridden(key):
     assert data.lengths.tolist() == [11] * 4
     with pytest.raises(ValueError, match="max_episode_steps must be at least 1, got 0"):
         Trajectories.from_environment(Count(), policy, 40, key, max_episode_steps=0)
+
+
+@pytest.mark.parametrize("start", [[2.0], lambda key: jnp.zeros(1)])
+def test_a_start_of_another_dimension_is_refused(start, key):
+    with pytest.raises(ValueError, match=r"start must be a state of shape \(2,\), got \(1,\)"):
+        Trajectories.from_environment(Count(), policy, 10, key, start=start)

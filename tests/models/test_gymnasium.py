@@ -132,3 +132,16 @@ def test_an_environment_with_a_generator_of_its_own(key):
     points = np.asarray(model.atoms(jnp.array([0.0]), key).points)
     assert len(np.unique(points.reshape(8, -1), axis=0)) > 4
     np.testing.assert_array_equal(points, model.atoms(jnp.array([0.0]), key).points)
+
+
+class Table(Drift):
+    """Looks its action up, as tabular environments do."""
+
+    def step(self, action) -> tuple[np.ndarray, float, bool, bool, dict]:
+        assert {0: "stay"}[action]
+        return super().step(action)
+
+
+def test_a_discrete_action_is_a_number(key):
+    model = GymnasiumModel(Table(), zero, GAMMA, 2, tolerance=0.1)
+    assert model.returns(position, [0.0], key=key).num_atoms == 2

@@ -112,3 +112,19 @@ def test_dirac_at_mean_is_the_mean_of_its_model(data):
     dirac = DiracAtMean(model).returns(reward, SOURCES)
     assert dirac.num_atoms == 1
     np.testing.assert_allclose(dirac.atoms[:, 0], returns.mean(), rtol=1e-5)
+
+
+def test_returns_have_a_derivative_in_the_source_state(key):
+    data = Trajectories.from_environment(ENV, POLICY, 100, key)
+    model = EmpiricalModel(data, GAMMA, 3)
+    slope = jax.grad(lambda x: model.returns(lambda s: s[..., 0], x).mean())(jnp.array([2.0]))
+    assert np.isfinite(slope).all()
+
+
+def test_a_source_state_must_fit_single_precision(key):
+    model = MonteCarloModel(ENV, POLICY, GAMMA, 3)
+    with pytest.raises(ValueError, match="source_state must not exceed"):
+        model.returns(reward, [1e39], key=key)
+    halves = model.atoms(jnp.array([2.0]), key).points
+    given = model.at(np.array([2.0], np.float16), key=key).measures.points
+    assert given.dtype == halves.dtype

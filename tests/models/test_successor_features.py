@@ -11,6 +11,7 @@ import pytest
 from daleth import fit
 from daleth.data import Trajectories, Windows
 from daleth.envs import LinearGaussian
+from daleth.models import DiracAtMean
 from daleth.models.feature_moments import fit_reward, symmetric
 from daleth.models.learner import Problem
 from daleth.models.successor_features import GaussianSuccessorFeatures, SuccessorFeaturesLearner
@@ -210,3 +211,8 @@ def test_bad_questions(model):
         model.returns(REWARDS[0], [0.0])
     with pytest.raises(ValueError, match="non-empty sequence of functions"):
         model.returns([], SOURCES)
+
+
+def test_the_dirac_at_its_mean_is_at_the_mean_of_its_closed_form(model):
+    found = DiracAtMean(model).returns(REWARDS, SOURCES)
+    np.testing.assert_allclose(found.atoms[..., 0], model.returns(REWARDS, SOURCES).mean())

@@ -222,7 +222,7 @@ class Trajectories:
         key: PRNGKeyArray,
         *,
         num_parallel: Count | None = None,
-        start: Callable | None = None,
+        start: Callable | ArrayLike | None = None,
         max_episode_steps: Count | None = None,
     ) -> "Trajectories":
         """Millions of steps per second in JAX; see `daleth.data.sources.environment`."""

@@ -109,8 +109,8 @@ class Model(eqx.Module):
     def at(self, source_state: ArrayLike, *, key: PRNGKeyArray | None = None) -> Futures:
         """The atoms at a source state, kept at hand: a further reward then costs a millisecond.
 
-        `at(x).returns(reward)` is `returns(reward, x)`. The atoms of all source states are held
-        in memory at once.
+        `at(x).returns(reward)` is `returns(reward, x)`, unless a model answers rewards without its
+        atoms and says so. The atoms of all source states are held in memory at once.
 
         Args:
             source_state: one state `[d]`, or many `[*batch, d]`.
@@ -151,7 +151,7 @@ class Model(eqx.Module):
         self, source_state: ArrayLike, key: PRNGKeyArray | None
     ) -> tuple[tuple[int, ...], Float[Array, "n d"], Key[Array, "n"]]:
         """The batch shape, the source states in a row, and a key for each."""
-        sources = jnp.asarray(_checks.finite("source_state", source_state))
+        sources = _checks.singles("source_state", source_state)
         if sources.ndim == 0 or sources.shape[-1] != self.state_dim:
             raise ValueError(
                 f"source_state must have {self.state_dim} components on its last axis, "

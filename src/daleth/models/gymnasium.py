@@ -14,6 +14,7 @@ from daleth import _checks
 from daleth._optional import require
 from daleth._progress import track
 from daleth._typing import Count, Real
+from daleth.data.sources._stepping import plain_action
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.targets import horizon, target_weights
@@ -50,7 +51,8 @@ class GymnasiumModel(Model):
     - a function of yours, for example one that writes `env.unwrapped.state`; the copy has been
       reset with a seed of its own before.
 
-    The state is what the environment observes. Time limits are taken off: a return has none.
+    The state is what the environment observes. Outermost time limits are taken off: a return has
+    none.
     """
 
     gamma: float = eqx.field(static=True)
@@ -111,7 +113,7 @@ class GymnasiumModel(Model):
         states, length, terminated = [state], 0, False
         for key_action in jax.random.split(key_policy, self.num_steps):
             action = np.asarray(self.policy(key_action, jnp.asarray(states[-1])))
-            observed, _, terminated, truncated, _ = env.step(action)
+            observed, _, terminated, truncated, _ = env.step(plain_action(action))
             states.append(np.ravel(observed).astype(np.float32))
             length += 1
             if terminated:

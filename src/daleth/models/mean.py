@@ -1,10 +1,14 @@
 """The Dirac at the mean: all that a successor measure knows."""
 
+from collections.abc import Sequence
+
 import equinox as eqx
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
+from daleth._typing import ArrayLike, Reward
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
+from daleth.returns import ReturnDistribution
 
 
 class DiracAtMean(Model):
@@ -20,6 +24,16 @@ class DiracAtMean(Model):
 
     def __init__(self, model: Model):
         self.model, self.gamma, self.state_dim = model, model.gamma, model.state_dim
+
+    def returns(
+        self,
+        reward: Reward | Sequence[Reward],
+        source_state: ArrayLike,
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> ReturnDistribution:
+        """Diracs at the means of the model's own answers, with whatever they are made."""
+        return self.model.returns(reward, source_state, key=key).dirac_at_mean()
 
     def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
         """Points `[1, m k, d]`."""

@@ -5,7 +5,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from daleth import _checks
@@ -15,7 +14,7 @@ from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.policies.base import Policy
 from daleth.policies.rollout import rollout
-from daleth.targets import horizon, target_weights
+from daleth.targets import horizon, rollout_weights
 
 
 class MonteCarloModel(Model):
@@ -57,10 +56,7 @@ class MonteCarloModel(Model):
         states, _, _ = jax.vmap(lambda key_rollout: follow(key=key_rollout))(
             jax.random.split(key, self.num_atoms)
         )
-        # Beyond the horizon the last state stands for the rest, as if it were absorbing.
-        ended = jnp.array(True)
-        weights = target_weights(jnp.array(self.num_steps), ended, self.num_steps, self.gamma)
-        return StateMeasures(states, weights.direct)
+        return StateMeasures(states, rollout_weights(self.num_steps, self.gamma))
 
     def numbers_per_source(self) -> int:
         """The points of all rollouts."""

@@ -98,10 +98,8 @@ class SuccessorFeaturesLearner(Learner):
         _checks.count("num_frequencies", self.num_frequencies, at_least=0)
         _checks.count("depth", self.depth, at_least=0)
         for name in ("frequency_scale", "learning_rate", "max_gradient_norm"):
-            if _checks.number(name, getattr(self, name)) <= 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name):g}")
-        if not 0 < _checks.number("target_step", self.target_step) <= 1:
-            raise ValueError(f"target_step must lie in (0, 1], got {self.target_step:g}")
+            _checks.positive(name, getattr(self, name))
+        _checks.share("target_step", self.target_step)
 
     def init(self, key: PRNGKeyArray, problem: Problem) -> SuccessorFeaturesState:
         """Random networks; standard normal states stand in for data that have not come yet."""

@@ -17,7 +17,7 @@ from daleth.data import Normalisation, Windows
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.models.learner import Info, Learner, Problem
-from daleth.targets import horizon, target_weights
+from daleth.targets import horizon, rollout_weights
 
 _TRAJECTORIES_AT_ONCE = 2**14  # with layers of 256 numbers: 16 MiB each
 
@@ -85,10 +85,7 @@ class RolloutModel(Model):
         """Points `[num_atoms, T + 1, d]`."""
         keys = jax.random.split(key, self.num_atoms)
         states = _in_chunks(partial(self._rollout, source_state), keys, _TRAJECTORIES_AT_ONCE)
-        # Beyond the horizon the last state stands for the rest, as if it were absorbing.
-        ended = jnp.array(True)
-        weights = target_weights(jnp.array(self.num_steps), ended, self.num_steps, self.gamma)
-        return StateMeasures(states, weights.direct)
+        return StateMeasures(states, rollout_weights(self.num_steps, self.gamma))
 
     @eqx.filter_jit
     def batch_atoms(
@@ -156,8 +153,7 @@ class TransitionLearner(Learner):
         _checks.count("depth", self.depth, at_least=0)
         for name in ("learning_rate", "max_gradient_norm"):
             _checks.positive(name, getattr(self, name))
-        if not 0 < _checks.number("averaging_step", self.averaging_step) <= 1:
-            raise ValueError(f"averaging_step must lie in (0, 1], got {self.averaging_step:g}")
+        _checks.share("averaging_step", self.averaging_step)
         horizon(self.gamma, self.tolerance)
         if _checks.count("num_bootstrap_steps", self.num_bootstrap_steps) != 1:
             raise ValueError(

@@ -51,9 +51,7 @@ class InvertibleFeatures(eqx.Module):
                 f"num_features must be at least the state dimension {state_dim} "
                 f"for an injective map, got {num_features}"
             )
-        self.lipschitz = _checks.number("lipschitz", lipschitz)
-        if not 0 < self.lipschitz < 1:
-            raise ValueError(f"lipschitz must lie in (0, 1), got {self.lipschitz:g}")
+        self.lipschitz = _checks.fraction("lipschitz", lipschitz)
         inner = [_checks.count("width", width)] * (_checks.count("num_layers", num_layers) - 1)
         sizes = [num_features, *inner, num_features]
         keys = jax.random.split(key, _checks.count("num_blocks", num_blocks))

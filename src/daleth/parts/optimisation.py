@@ -42,8 +42,7 @@ class PlainAdam(Optimisation):
 
     def __check_init__(self) -> None:
         _checks.positive("learning_rate", self.learning_rate)
-        if not 0 < _checks.number("target_step", self.target_step) <= 1:
-            raise ValueError(f"target_step must lie in (0, 1], got {self.target_step:g}")
+        _checks.share("target_step", self.target_step)
 
     def transformation(self) -> optax.GradientTransformation:
         """Adam."""

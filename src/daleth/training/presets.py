@@ -38,8 +38,8 @@ PRESETS: dict[str, Callable[[float], Learner]] = {
 }
 """A function of the discount factor for each name, which imports its learner when called.
 
-`fast` is the default; `paper` is Algorithm 1 as printed; `gamma-ensemble` and `transition`,
-rollouts of a residual Gaussian one-step model, are baselines.
+`fast` is the default; `paper` is Algorithm 1 with the paper's numbers; `gamma-ensemble` and
+`transition`, rollouts of a residual Gaussian one-step model, are baselines.
 """
 
 DEFAULT_GAMMA = 0.95

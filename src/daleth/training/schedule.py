@@ -36,9 +36,7 @@ class Schedule:
             if self._updates > _MAX_UPDATES:
                 raise ValueError(f"updates must be below 2^31, got {updates}")
         else:
-            self._seconds = 60 * _checks.number("minutes", minutes)
-            if self._seconds <= 0:
-                raise ValueError(f"minutes must be positive, got {minutes}")
+            self._seconds = 60 * _checks.positive("minutes", minutes)
         self._fixed = chunk_updates is not None
         self._length = _checks.count("chunk_updates", chunk_updates) if self._fixed else 1
         self._rate = 0.0

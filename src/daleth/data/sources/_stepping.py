@@ -33,7 +33,7 @@ class SingleStepper:
 
     def step(self, actions: list[np.ndarray]) -> Step:
         """Takes the action, and resets if the episode ended."""
-        following, reward, terminated, truncated, _ = self.env.step(_plain(actions[0]))
+        following, reward, terminated, truncated, _ = self.env.step(plain_action(actions[0]))
         # Copied before the reset, which may write into the same buffer.
         following = current = np.array(following)[None]
         if terminated or truncated:
@@ -106,6 +106,6 @@ def vector_stepper(env: Any) -> NextStep | SameStep | Disabled:
     return _BY_MODE[name](env)
 
 
-def _plain(action: np.ndarray) -> Any:
+def plain_action(action: np.ndarray) -> Any:
     """A Python number for a discrete action, as many environments insist on."""
     return action.item() if action.ndim == 0 and action.dtype.kind in "iub" else action

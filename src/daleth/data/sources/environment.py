@@ -84,6 +84,9 @@ def from_environment(
     draw = env.reset if start is None else start
     if not callable(draw):
         draw = _FixedStart(jnp.asarray(_checks.finite("start", start, rank=1), jnp.float32))
+    wanted, found = (jax.eval_shape(one, key).shape for one in (env.reset, draw))
+    if found != wanted:
+        raise ValueError(f"start must be a state of shape {wanted}, got {found}")
     lanes = _begin(draw, jax.random.split(key_start, size))
     pieces = _pieces(env, policy, draw, lanes, key_steps, limit, share)
     # Final states are frames too; episodes that terminate early make for some pieces more.
