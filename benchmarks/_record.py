@@ -7,6 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from daleth._files import atomic_write
+
 RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks"
 _PACKAGES = ("daleth", "jax", "jaxlib", "equinox", "numpy", "gymnasium")
 
@@ -24,16 +26,21 @@ def machine() -> dict[str, Any]:
     }
 
 
+def write(path: Path, text: str) -> None:
+    """Whole or not at all: earlier results are hours of work."""
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
 def record(name: str, title: str, rows: list[dict[str, Any]], note: str) -> None:
     """Prints a table and writes it with its numbers to `docs/benchmarks/`."""
     about = machine()
     lines = [f"# {title}", "", note, "", *table(rows)]
     lines += ["", ", ".join(f"{key} {value}" for key, value in about.items()), ""]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / f"{name}.md").write_text("\n".join(lines))
-    (RESULTS / f"{name}.json").write_text(
-        json.dumps({"machine": about, "note": note, "rows": rows}, indent=1)
-    )
+    write(RESULTS / f"{name}.md", "\n".join(lines))
+    content = {"machine": about, "note": note, "rows": rows}
+    write(RESULTS / f"{name}.json", json.dumps(content, indent=1))
     print("\n".join(lines))
 
 
@@ -45,7 +52,7 @@ def merge(name: str, rows: list[dict[str, Any]], key: tuple[str, ...]) -> list[d
     kept = [row for row in old if tuple(row[column] for column in key) not in fresh]
     RESULTS.mkdir(parents=True, exist_ok=True)
     merged = kept + rows
-    path.write_text(json.dumps({"machine": machine(), "rows": merged}, indent=1))
+    write(path, json.dumps({"machine": machine(), "rows": merged}, indent=1))
     return merged
 
 

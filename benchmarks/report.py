@@ -11,7 +11,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _record import RESULTS, machine, note_of, rows_of, table
+from _record import RESULTS, machine, note_of, rows_of, table, write
 
 DOCS = RESULTS.parent
 README = DOCS.parent / "README.md"
@@ -50,12 +50,12 @@ def main() -> None:
             note = note_of(name) or f"Written by `benchmarks/{name}.py`."
             lines += [f"## {title}", "", note, "", *table(rows), ""]
     lines += [", ".join(f"{key} {value}" for key, value in machine().items()), ""]
-    (DOCS / "benchmarks.md").write_text("\n".join(lines))
+    write(DOCS / "benchmarks.md", "\n".join(lines))
     if accuracy and BEGIN in README.read_text():
         before, rest = README.read_text().split(BEGIN)
         after = rest.split(END)[1]
         body = "\n".join(table(headline(accuracy)))
-        README.write_text(f"{before}{BEGIN}\n{body}\n{END}{after}")
+        write(README, f"{before}{BEGIN}\n{body}\n{END}{after}")
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

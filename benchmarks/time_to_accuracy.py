@@ -55,16 +55,17 @@ METHODS: dict[str, Callable[[float, int], Learner]] = {
 def snapshots(
     setting: Setting, learner: Learner, seconds: float, seed: int
 ) -> list[tuple[float, int, Model]]:
-    """(seconds, updates, model) when the clock passes each mark."""
+    """(seconds, updates, model) when the clock has passed a mark, or several at once."""
     started, taken = time.perf_counter(), []
-    marks = [mark for mark in MARKS if mark <= seconds]
+    ahead = [mark for mark in MARKS if mark <= seconds]
+    minutes = (ahead[-1] + 1) / 60
 
     def look(update: int, model: Model) -> None:
         clock = time.perf_counter() - started
-        if len(taken) < len(marks) and clock >= marks[len(taken)]:
+        if ahead and clock >= ahead[0]:
             taken.append((clock, update, model))
+            ahead[:] = [mark for mark in ahead if mark > clock]
 
-    minutes = (marks[-1] + 1) / 60
     fit(setting.data, learner, minutes=minutes, seed=seed, callback=look, callback_every=50)
     return taken
 
@@ -110,6 +111,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--atoms", type=int, default=51)
     options = parser.parse_args()
+    if options.seconds < MARKS[0]:
+        parser.error(f"--seconds must be at least {MARKS[0]}, got {options.seconds:g}")
     jax.monitoring.register_event_duration_secs_listener(listen)
     for problem in options.problems:
         setting = PROBLEMS[problem]()

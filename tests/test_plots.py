@@ -69,3 +69,8 @@ def test_pit_histogram_marks_bins_outside_the_band():
 def test_a_batch_cannot_be_drawn_at_once():
     with pytest.raises(ValueError, match="draw one law at a time"):
         ReturnDistribution(np.zeros((2, 3))).plot()
+
+
+def test_points_outside_of_the_picture_are_not_drawn():
+    ax = plots.state_density([[50.0, 50.0]], [1.0], bounds=(-1.0, 1.0))
+    assert not ax.collections

@@ -180,8 +180,9 @@ def state_density(
     )
     # Even steps of the root: low hills beside a high peak stay visible.
     levels = heights.max() * np.linspace(0.3, 1, 8) ** 2
-    ax.contourf(grid, grid, heights, levels=levels, cmap=shades)
-    ax.contour(grid, grid, heights, levels=levels[:1], colors=[color], linewidths=1.0)
+    if levels[0] > 0:
+        ax.contourf(grid, grid, heights, levels=levels, cmap=shades)
+        ax.contour(grid, grid, heights, levels=levels[:1], colors=[color], linewidths=1.0)
     ax.set(xlim=bounds, ylim=bounds, aspect="equal", xticks=[], yticks=[])
     return ax
 

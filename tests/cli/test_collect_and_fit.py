@@ -199,3 +199,18 @@ def test_an_interrupted_training_is_exit_code_130(run, shelf, tmp_path, monkeypa
     result = run("fit", shelf / "data.safetensors", "--updates", 9, "--out", "model")
     assert (result.code, result.err) == (130, "daleth: training ended by Ctrl-C\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_policy_with_a_default_beside_its_observation(run, tmp_path):
+    text = "def push(observation, side=1):\n    return side\n"
+    (tmp_path / "mine.py").write_text(text)
+    policy = f"{tmp_path / 'mine.py'}:push"
+    run("collect", "CartPole-v1", "--policy", policy, "--steps", 20, "--out", "data.safetensors")
+    episodes = daleth.Trajectories.load("data.safetensors")
+    assert {int(action) for one in episodes for action in np.asarray(one.actions)} == {1}
+
+
+def test_a_negative_seed_is_refused_in_one_sentence(run):
+    result = run("collect", "CartPole-v1", "--steps", 20, "--seed", -1, "--out", "data.safetensors")
+    assert result.code != 0
+    assert "seed must lie in" in result.err

@@ -94,3 +94,14 @@ def test_output_that_cannot_be_written(run, tmp_path):
     assert result.code == 2
     assert result.err.startswith("daleth: ")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("demo",), ("reproduce", "t-maze")])
+def test_a_folder_that_is_a_file_is_refused_before_the_work(run, tmp_path, command):
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    result = run(*command, "--out", taken)
+    assert result.code != 0
+    assert "must be a folder" in result.err
+    assert result.out == ""
+    assert taken.read_text() == "mine"

@@ -232,3 +232,11 @@ def test_a_mistake_is_one_sentence(run, shelf, name):
     assert sentence in told
     assert told.count("\n") == 1
     assert sorted(shelf.iterdir()) == before
+
+
+def test_source_states_that_differ_in_the_last_digits_are_all_asked(run):
+    answer = asked(
+        run, "evaluate", "bold.safetensors", "--reward", "x0",
+        "--source", "100000.2,0", "--source", "100000.4,0",
+    )  # fmt: skip
+    assert [row["source"] for row in answer["returns"]] == ["100000,0", "100000.4,0.0"]

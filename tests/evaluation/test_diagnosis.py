@@ -233,3 +233,15 @@ def test_models_and_data_must_fit_together(data, right):
     other = MonteCarloModel(ENV, only_action, 0.5, 4)
     with pytest.raises(ValueError, match="others must have the gamma 0.7"):
         right.diagnose(data, others=[other])
+
+
+def test_spread_over_seeds_leaves_out_what_never_varied(data, right):
+    """A reward that held-out data never saw has no unit in which models could differ."""
+    rewards = {"first": lambda x: x[..., 0], "never": lambda x: 1.0 * (x[..., 0] > 1e3)}
+    others = [Wrong(model=right, scale=1.0, shift=1.0)]
+    asked = {"risks": ["entropic:1", "quantile:0.25"], "num_starts": SMALL["num_starts"]}
+    both = diagnose(right, data, rewards=rewards, others=others, **asked)
+    one = diagnose(right, data, rewards=rewards["first"], others=others, **asked)
+    assert list(both.seed_spread) == ["mean", "entropic:1", "quantile:0.25"]
+    assert both.seed_spread == pytest.approx(one.seed_spread)
+    assert both.tail_levels == {"quantile:0.25": 0.25}

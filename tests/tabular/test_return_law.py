@@ -69,7 +69,8 @@ def test_a_certain_return_is_a_dirac():
     # 0, 1, 0, 1, ...: 1 + γ² + γ⁴ + ... = 4/3 and γ + γ³ + ... = 2/3 with γ = 1/2.
     chain = MarkovChain([[0, 1], [1, 0]], gamma=0.5)
     for law, value in zip(return_laws(chain, [1, 0]), [4 / 3, 2 / 3], strict=True):
-        assert (law.mean(), law.variance(), law.resolution) == pytest.approx((value, 0, 0))
+        assert (law.mean(), law.variance()) == pytest.approx((value, 0))
+        assert law.resolution < 1e-11
         np.testing.assert_array_equal(law.cdf([value - 1e-9, value + 1e-9]), [0, 1])
         np.testing.assert_allclose(law.quantile([0, 0.5, 1]), value)
         np.testing.assert_allclose(law.cvar([0.01, 1]), value)
@@ -213,3 +214,10 @@ def test_cdf_agrees_with_simulated_returns(seed):
     assert (below - 4 * standard_error <= law.cdf(values)).all()
     assert (law.cdf(values) <= above + 4 * standard_error).all()
     assert (above - below).max() < 0.5  # else the bracket would say nothing
+
+
+def test_bounds_of_a_certain_return_allow_for_rounding():
+    law = return_law(MarkovChain([[1.0]], 0.9), [1.0], 0)
+    assert law.cdf_bounds(10.0) == (0, 1)
+    assert law.cdf_bounds(10.1) == (1, 1)
+    assert law.cdf_bounds(9.9) == (0, 0)

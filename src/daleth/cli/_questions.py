@@ -77,7 +77,10 @@ def read_sources(texts: Sequence[str], state_dim: int) -> "dict[str, np.ndarray]
                 f"source states of {text} have {states.shape[1]} components, "
                 f"here they must have {state_dim}"
             )
-        found |= {",".join(f"{value + 0.0:.6g}" for value in state): state for state in states}
+        for state in states:
+            short = ",".join(f"{value + 0.0:.6g}" for value in state)
+            is_new = short not in found or np.array_equal(found[short], state)
+            found[short if is_new else ",".join(map(str, state))] = state
     return found
 
 

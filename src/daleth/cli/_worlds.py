@@ -61,7 +61,7 @@ def from_gymnasium(
     if "-v" not in env_id and "/" not in env_id:
         known = ", ".join(registry.environment_names())
         raise ValueError(f"ENV must be {known}, or a Gymnasium id as CartPole-v1, got {env_id!r}")
-    gymnasium = require("gymnasium", "gym")
+    gymnasium, key = require("gymnasium", "gym"), key_of(seed)
     limit = {} if max_episode_steps is None else {"max_episode_steps": max_episode_steps}
     try:
         env = gymnasium.make(env_id, **limit, **settings)
@@ -80,7 +80,7 @@ def from_gymnasium(
             )
         chosen = eqx.filter_jit(_made(policies.policy, full, policy_settings))
     with env:
-        return Trajectories.from_gymnasium(env, chosen, num_steps, key_of(seed))
+        return Trajectories.from_gymnasium(env, chosen, num_steps, key)
 
 
 def _own(policy: str) -> Callable[..., Any] | None:
@@ -90,7 +90,8 @@ def _own(policy: str) -> Callable[..., Any] | None:
         return None
     found = load_function(path, function)
     guarded = in_one_sentence(found, f"policy {function}")
-    has_key = len(inspect.signature(found).parameters) > 1
+    parameters = inspect.signature(found).parameters.values()
+    has_key = sum(one.default is one.empty for one in parameters) > 1
     return guarded if has_key else policies.from_numpy(guarded)
 
 

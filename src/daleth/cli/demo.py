@@ -10,6 +10,7 @@ from tyro.conf import Suppress
 
 from daleth.cli._arguments import AsJson, Seed
 from daleth.cli._claims import report
+from daleth.cli._pictures import check_folder
 
 if TYPE_CHECKING:
     from daleth.experiments._output import Claim
@@ -45,6 +46,7 @@ def demo(
     from daleth.experiments import windy_selection
     from daleth.experiments._output import save
 
+    check_folder(out)
     started = time.perf_counter()
     spent = windy_selection.BUDGETS[budget]
     if not as_json:

@@ -1,10 +1,9 @@
 """`daleth diagnose`."""
 
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tyro.conf import arg
 
@@ -21,14 +20,8 @@ from daleth.cli._arguments import (
     Sources,
 )
 from daleth.cli._output import show
-from daleth.cli._pictures import check_picture
-from daleth.cli._questions import key_of, read_criterion, read_sources
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from daleth._typing import Reward
-    from daleth.data import Trajectories
+from daleth.cli._pictures import check_picture, write_figure
+from daleth.cli._questions import key_of, read_criterion, read_rewards, read_sources
 
 OtherModels = Annotated[
     tuple[Path, ...],
@@ -74,7 +67,7 @@ def diagnose(
         report = examine(
             daleth.load(model),
             heldout,
-            rewards=_read_rewards(reward, heldout, env, names) if reward else None,
+            rewards=read_rewards(reward, heldout.states[:4], env, names) if reward else None,
             source_states=np.stack(list(sources.values())) if sources else None,
             risks=risks,
             num_starts=starts,
@@ -82,30 +75,8 @@ def diagnose(
             key=key_of(seed),
         )
     if plot is not None:
-        _write(plot, report.plot())
+        write_figure(plot, report.plot())
     record = {"model": str(model), "data": str(data), "seed": seed, **report.to_dict()}
     show(as_json, record, str(report) + (f"\nwrote {plot}" if plot else ""))
     if not report.fit_for_use:
         sys.exit(1)
-
-
-def _read_rewards(
-    texts: Sequence[str], data: "Trajectories", env: str | None, names: str | None
-) -> "dict[str, Reward]":
-    """Rewards by their text, each tried on the first states of the data."""
-    import jax.numpy as jnp
-
-    from daleth.rewards import parse, reward_values
-
-    listed = [] if names is None else [name.strip() for name in names.split(",")]
-    rewards = {text: parse(text, names=listed, env=env) for text in texts}
-    for one in rewards.values():
-        reward_values(one, jnp.asarray(data.states[:4]))
-    return rewards
-
-
-def _write(path: Path, figure: "Figure") -> None:
-    from daleth._files import atomic_write
-
-    with atomic_write(path) as file:
-        figure.savefig(file, format=path.suffix[1:], dpi=160, facecolor="white")

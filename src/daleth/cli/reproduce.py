@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from daleth.cli._arguments import Seed
 from daleth.cli._claims import report
+from daleth.cli._pictures import check_folder
 
 _BUDGETS = ("tiny", "small", "full")
 
@@ -41,6 +42,7 @@ def reproduce(
     from daleth.experiments import experiment, figure_names
 
     _checks.one_of("budget", budget, _BUDGETS)
+    check_folder(out)
     held = []
     for name in figure_names() if figure == "all" else [figure]:
         module = experiment(name)

@@ -119,7 +119,7 @@ def diagnose(
         atom_share=atom_share(seen.realised, max(1, round(num_atoms))),
         support=support(heldout, units, rows, horizon(model.gamma, unseen), sources),
         tail_levels=tails,
-        seed_spread=_seed_spread(seen, others, asked, list(tails), key_laws),
+        seed_spread=_seed_spread(seen, others, asked, list(risks), rounding, key_laws),
         is_training_data=_is_training_data(model, heldout),
     )
 
@@ -160,10 +160,16 @@ def _seed_spread(
     others: Sequence[Model],
     rewards: list[Reward],
     risks: list[str],
+    rounding: Float[np.ndarray, "r"],
     key: PRNGKeyArray,
 ) -> dict[str, float]:
-    """Standard deviation over models, in units of that of realised returns, mean over the rest."""
-    if not others:
+    """Standard deviation over models, in units of that of realised returns, mean over the rest.
+
+    Rewards whose realised returns do not vary have no such unit and are left out.
+    """
+    deviations = seen.realised.std(axis=1)
+    varying = deviations > rounding
+    if not others or not varying.any():
         return {}
     laws = [
         held.predicted_returns(
@@ -171,12 +177,12 @@ def _seed_spread(
         )
         for number, other in enumerate(others)
     ]
-    units = np.maximum(seen.realised.std(axis=1, keepdims=True), np.finfo(float).tiny)
+    units = deviations[varying, None]
     spreads = {}
-    for name in ("mean", *(risks or ["cvar:0.1"])):
-        ask = criterion(name).function
-        answers = np.stack([np.asarray(ask(law), float) for law in (seen.predicted, *laws)])
-        spreads[name] = float((answers.std(axis=0, ddof=1) / units).mean())
+    for asked in map(criterion, ("mean", *(risks or ["cvar:0.1"]))):
+        both = (seen.predicted, *laws)
+        answers = np.stack([np.asarray(asked.function(law), float) for law in both])
+        spreads[asked.name] = float((answers[:, varying].std(axis=0, ddof=1) / units).mean())
     return spreads
 
 
@@ -221,6 +227,9 @@ def _tail_levels(risks: Any) -> dict[str, float]:
         kind, _, level = name.partition(":")
         if kind in ("cvar", "var"):
             levels[name] = float(_checks.tail_levels(float(level)))
+        if kind == "quantile":
+            below = float(_checks.quantile_levels(float(level)))
+            levels[name] = min(below, 1 - below)
     return levels
 
 

@@ -55,7 +55,7 @@ def reasons(found: Diagnosis) -> tuple[str, ...]:
 def notes(found: Diagnosis) -> tuple[str, ...]:
     """What one should know and what does not speak against the model."""
     told: list[str] = []
-    if found.nearest is not None:
+    if found.nearest is not None and found.climatology.any():
         lead = found.skill(found.nearest).value - found.skill().value
         pairs = (found.relative(found.crps) - found.relative(found.nearest)).mean(axis=0)
         if lead > STANDARD_ERRORS * pairs.std() / np.sqrt(len(pairs)):

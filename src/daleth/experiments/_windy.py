@@ -66,7 +66,7 @@ def learner(budget: Budget) -> DeltaLearner:
         representation=Particles(
             num_atoms=budget.num_atoms, num_points=16, width=budget.width, num_frequencies=64
         ),
-        optimisation=AveragedAdam(averaging=1.0, decay_updates=100, warmup_updates=50),
+        optimisation=AveragedAdam(averaging=1.0, decay_updates=300, warmup_updates=50),
         num_bootstrap_steps=_EPISODE_STEPS,
         batch_size=128,
     )

@@ -45,8 +45,8 @@ def solve(gamma: float) -> Futures:
     maze = t_maze(gamma)
     dsm = dynamic_programming(maze.chain, num_particles=4)
     occupancies = dsm.occupancies[maze.start]
-    # Each future spends most of its discounted time where it ends.
-    ways = [maze.names[int(row.argmax())].partition(" ")[0] for row in occupancies]
+    ends = occupancies * maze.chain.absorbing()
+    ways = [maze.names[int(row.argmax())].partition(" ")[0] for row in ends]
     return Futures(maze, ways, dsm, dsm.returns(maze.reward, maze.start))
 
 

@@ -65,7 +65,7 @@ class Row:
     predicted: float
     monte_carlo: float
     error: float
-    """As a share of the range of true returns of both policies."""
+    """As a share of the range of true returns, that of the policy where it is wider."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,7 +39,7 @@ class ReturnLaw(eqx.Module):
         levels: the distribution function at the knots, `[k]`, linear in between.
         lower: the smallest possible return.
         upper: the largest possible return.
-        resolution: $h$, in units of the return; 0 for a return that is certain.
+        resolution: $h$, in units of the return; for a certain one that of rounding.
         error: $\epsilon$.
         exact_mean: from a linear solve.
         exact_variance: from a linear solve.
@@ -147,7 +147,7 @@ def _laws(chain, reward, states, resolution) -> tuple[ReturnLaw, ...]:
     half_width = _half_width(resolution, spread)
     is_certain = upper - lower <= rounding
     if is_certain.all():
-        return tuple(_certain(float(means[x])) for x in states)
+        return tuple(_certain(float(means[x]), rounding) for x in states)
     centres = (lower + upper) / 2
     num_frequencies = _num_frequencies(spread, half_width)
     psi = characteristic_function(chain, reward, centres, spread, num_frequencies)
@@ -155,7 +155,7 @@ def _laws(chain, reward, states, resolution) -> tuple[ReturnLaw, ...]:
     laws = []
     for x in states:
         if is_certain[x]:
-            laws.append(_certain(float(means[x])))
+            laws.append(_certain(float(means[x]), rounding))
             continue
         knots, levels = _invert(psi.values[:, x], spread, half_width)
         knots, levels = _trim(knots + centres[x], levels, lower[x], upper[x], half_width)
@@ -217,6 +217,7 @@ def _trim(knots, levels, lower, upper, half_width) -> tuple[np.ndarray, np.ndarr
     return knots[start:stop], levels
 
 
-def _certain(value: float) -> ReturnLaw:
-    """The law of a return that has no randomness."""
-    return ReturnLaw(np.full(2, value), np.array([0.0, 1.0]), value, value, 0.0, 0.0, value, 0.0)
+def _certain(value: float, rounding: float) -> ReturnLaw:
+    """The law of a return that has no randomness but that of rounding."""
+    levels = np.array([0.0, 1.0])
+    return ReturnLaw(np.full(2, value), levels, value, value, float(rounding), 0.0, value, 0.0)
