@@ -22,6 +22,7 @@ from daleth.envs import LinearGaussian, environment, reward, reward_names, sourc
 from daleth.evaluation import reward_bank, true_returns, wasserstein
 from daleth.models.base import Model
 from daleth.policies import policy
+from daleth.targets import horizon
 
 CACHE = Path("~/.cache/daleth/benchmarks").expanduser()
 NUM_RANDOM_REWARDS, NUM_RANDOM_SOURCES = 64, 32
@@ -88,7 +89,11 @@ def linear_gaussian(dimension: int, gamma: float = 0.95, num_steps: int = 400_00
     """Random linear rewards of a random autoregression: exact Gaussian laws."""
     env = LinearGaussian.random(dimension)
     walk = policy("linear-gaussian/uniform")
-    data = Trajectories.from_environment(env, walk, num_steps, jax.random.key(1))
+    # Long enough for nearest trajectories to show a whole future.
+    limit = max(env.max_episode_steps, 2 * horizon(gamma, 0.05))
+    data = Trajectories.from_environment(
+        env, walk, num_steps, jax.random.key(1), max_episode_steps=limit
+    )
     rng = np.random.default_rng(0)
     named = _linear_questions(env, gamma, rng.normal(size=(8, dimension)), rng)
     drawn = data.states[rng.integers(0, data.num_frames, NUM_RANDOM_SOURCES)]
