@@ -120,6 +120,7 @@ def test_accuracy_in_the_windy_gridworld():
     assert np.mean(ratios) < 2.1
 
 
+@pytest.mark.slow
 def test_spread_where_returns_are_nearly_certain():
     """Atoms that wander and are then averaged would lie too near to each other.
 

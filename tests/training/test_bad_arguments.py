@@ -15,7 +15,7 @@ CASES = {
     "half updates": ({"updates": 1.5}, "updates must be a whole number, got 1.5"),
     "too many updates": ({"updates": 2**31}, "updates must be below 2^31, got 2147483648"),
     "no minutes": ({"minutes": 0}, "minutes must be positive, got 0"),
-    "negative minutes": ({"minutes": -1.0}, "minutes must be positive, got -1.0"),
+    "negative minutes": ({"minutes": -1.0}, "minutes must be positive, got -1"),
     "nan minutes": ({"minutes": NAN}, "minutes must be finite, got nan"),
     "word minutes": ({"minutes": "ten"}, "minutes must be a real number, got 'ten'"),
     "preset": (
