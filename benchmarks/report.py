@@ -131,8 +131,8 @@ def str_last(item: tuple[tuple, Any]) -> tuple:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Error over time, one panel a problem; methods without training as horizontal lines."""
-    cases = sorted({(row["problem"], row["atoms"]) for row in rows})
+    """Error over time, one panel a problem; what needs no training as horizontal lines."""
+    cases = sorted({(row["problem"], row["atoms"]) for row in rows if row["seconds"]})
     columns = min(3, len(cases))
     lines = -(-len(cases) // columns)
     figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False)
@@ -164,7 +164,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles, loc="lower center", ncols=3, frameon=False)
-    figure.tight_layout(rect=(0, 0.09 if lines > 1 else 0.14, 1, 1))
+    figure.tight_layout(rect=(0, 0.06 if lines > 1 else 0.14, 1, 1))
     figure.savefig(path, dpi=110)
 
 
