@@ -10,6 +10,7 @@ from typing import Any
 from daleth._files import atomic_write
 
 RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks"
+MARKS = (10, 30, 60, 120, 300, 600)  # seconds of training after which a model is scored
 _PACKAGES = ("daleth", "jax", "jaxlib", "equinox", "numpy", "gymnasium")
 
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _record import RESULTS, machine, note_of, rows_of, table, write
+from _record import MARKS, RESULTS, machine, note_of, rows_of, table, write
 
 DOCS = RESULTS.parent
 README = DOCS.parent / "README.md"
 BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
-MARKS = (10, 30, 60, 120, 300, 600)
 INTRODUCTION = """# Benchmarks
 
 Everything here is written by scripts in `benchmarks/`, each one command; this page by

@@ -1,6 +1,6 @@
 """How far from the truth, after how many seconds of training: every method on the same data.
 
-    .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600 --seeds 3
+    .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600
 
 Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import jax
-from _record import merge
+from _record import MARKS, merge
 from problems import PROBLEMS, Questions, Setting
 
 from daleth import fit
@@ -25,7 +25,6 @@ from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
 
-MARKS = (10, 30, 60, 120, 300, 600)
 COMPILING = ("jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration")
 compiled: list[float] = []  # seconds of each tracing, lowering and compilation so far
 
