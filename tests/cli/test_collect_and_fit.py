@@ -202,7 +202,7 @@ def test_an_interrupted_training_is_exit_code_130(run, shelf, tmp_path, monkeypa
 
 
 def test_a_policy_with_a_default_beside_its_observation(run, tmp_path):
-    text = "def push(observation, side=1):\n    return side\n"
+    text = "def push(observation, side=1, **more):\n    return side\n"
     (tmp_path / "mine.py").write_text(text)
     policy = f"{tmp_path / 'mine.py'}:push"
     run("collect", "CartPole-v1", "--policy", policy, "--steps", 20, "--out", "data.safetensors")

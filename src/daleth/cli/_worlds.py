@@ -91,7 +91,12 @@ def _own(policy: str) -> Callable[..., Any] | None:
     found = load_function(path, function)
     guarded = in_one_sentence(found, f"policy {function}")
     parameters = inspect.signature(found).parameters.values()
-    has_key = sum(one.default is one.empty for one in parameters) > 1
+    needed = [
+        one
+        for one in parameters
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+    ]
+    has_key = len(needed) > 1
     return guarded if has_key else policies.from_numpy(guarded)
 
 

@@ -171,7 +171,8 @@ def _seed_spread(
     varying = deviations > rounding
     if not others or not varying.any():
         return {}
-    laws = [
+    laws = [seen.predicted]
+    laws += [
         held.predicted_returns(
             other, rewards, seen.starts, jax.random.fold_in(key, number), "asking another model"
         )
@@ -180,8 +181,7 @@ def _seed_spread(
     units = deviations[varying, None]
     spreads = {}
     for asked in map(criterion, ("mean", *(risks or ["cvar:0.1"]))):
-        both = (seen.predicted, *laws)
-        answers = np.stack([np.asarray(asked.function(law), float) for law in both])
+        answers = np.stack([np.asarray(asked.function(law), float) for law in laws])
         spreads[asked.name] = float((answers[:, varying].std(axis=0, ddof=1) / units).mean())
     return spreads
 
