@@ -3,14 +3,15 @@
 import pytest
 
 from daleth.models.delta import DeltaLearner, fast_learner
-from daleth.parts import Particles, RandomFeatures
+from daleth.parts import Particles
 
 
-@pytest.mark.parametrize(("num_atoms", "finer"), [(1, 32), (4, 32), (5, 25), (8, 16), (204, 16)])
-def test_few_atoms_are_finer(num_atoms, finer):
-    learner = fast_learner(0.9, num_atoms)
-    assert learner.representation == Particles(num_atoms=num_atoms, num_points=finer)
-    assert learner.state_comparison == RandomFeatures(num_features=finer)
+def test_few_atoms_have_a_smaller_network_and_more_points():
+    few, many = fast_learner(0.9, 8), fast_learner(0.9, 9)
+    assert many == DeltaLearner(gamma=0.9, representation=Particles(num_atoms=9))
+    assert few.representation.width < many.representation.width
+    assert few.representation.num_points > many.representation.num_points
+    assert few.state_comparison.num_features > many.state_comparison.num_features
 
 
 def test_by_default_it_is_the_default_of_every_part():

@@ -32,6 +32,8 @@ from daleth.parts import (
 )
 from daleth.targets import Target, draw_offsets, drawn_target, exact_target, sampled_target
 
+_FEW_ATOMS = 8
+
 
 class DeltaState(eqx.Module):
     """The network, its average, the adversarial features if there are, and optimiser states."""
@@ -189,12 +191,18 @@ class DeltaLearner(Learner):
 
 
 def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
-    """The defaults, with more points and features where atoms are so few that it costs little."""
-    finer = max(16, min(32, 128 // _checks.count("num_atoms", num_atoms)))
+    """The defaults; for up to 8 atoms a smaller network with more points, which learns them faster.
+
+    So few atoms can be arranged in several ways that are equally good nearby and not elsewhere:
+    they also get more features and a rate that falls later, to find an arrangement for all states.
+    """
+    if _checks.count("num_atoms", num_atoms) > _FEW_ATOMS:
+        return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
     return DeltaLearner(
         gamma=gamma,
-        representation=Particles(num_atoms=num_atoms, num_points=finer),
-        state_comparison=RandomFeatures(num_features=finer),
+        representation=Particles(num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64),
+        state_comparison=RandomFeatures(num_features=32),
+        optimisation=AveragedAdam(decay_updates=1500),
     )
 
 
