@@ -12,6 +12,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from _record import MARKS, RESULTS, machine, note_of, rows_of, table, write
+from goals import goals
 
 DOCS = RESULTS.parent
 README = DOCS.parent / "README.md"
@@ -30,7 +31,7 @@ seeded random rewards at 32 source states drawn from the data; no default was ch
 
 def main() -> None:
     accuracy = rows_of("time_to_accuracy")
-    lines = [INTRODUCTION]
+    lines = [INTRODUCTION, "## Goals", "", *table(goals()), ""]
     if accuracy:
         draw(accuracy, RESULTS / "time_to_accuracy.png")
         lines += ["## Time to accuracy", "", "![error over time](benchmarks/time_to_accuracy.png)"]

@@ -1,0 +1,65 @@
+"""What the preset `fast` is meant to reach, beside what the other scripts have measured."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from _record import MARKS, rows_of
+
+Row = dict[str, Any]
+
+
+def goals() -> list[Row]:
+    """One row a goal; what was not measured says so."""
+    accuracy, speed = rows_of("time_to_accuracy"), rows_of("update_speed")
+    found: list[Row] = []
+
+    def most(what: str, values: list[float], goal: float) -> None:
+        found.append(_row(what, f"≤ {goal:,g}", values, lambda value: value <= goal))
+
+    def least(what: str, values: list[float], goal: float) -> None:
+        found.append(_row(what, f"≥ {goal:,g}", values, lambda value: value >= goal))
+
+    fast = [row for row in speed if row["version"] == "fast"]
+    middle = [row for row in fast if row["atoms m"] == 51]
+    many = [row["seconds per update"] for row in fast if row["atoms m"] == 204]
+    least("naive / fast update, 51 atoms", [row["naive / this, time"] for row in middle], 1000)
+    most("memory of that update [MB]", [row["peak memory [MB]"] for row in middle], 1000)
+    few = [row["seconds per update"] for row in middle]
+    most("update of 204 atoms / of 51", [a / b for a, b in zip(many, few, strict=True)], 4.4)
+    at_floor = reached(accuracy, "windy, uniform", 4, 30)
+    most(
+        "windy, uniform, 4 atoms, 30 s: W1 / floor", [one / floor for one, floor in at_floor], 1.25
+    )
+    misses = [row["largest miss / range"] for row in rows_of("selection")]
+    most("windy, top and bottom: largest miss / range of returns", misses, 0.05)
+    for problem, seconds, goal in (
+        ("pendulum, noise 2", 300, 0.35),
+        ("pendulum, noise 2", 600, 0.25),
+        ("pendulum, noise 1", 300, 0.9),
+        ("pendulum, noise 1", 600, 0.6),
+        ("linear-gaussian, d=8, γ=0.95", 60, 0.3),
+    ):
+        errors = [error for error, _ in reached(accuracy, problem, 51, seconds)]
+        most(f"{problem}, {seconds} s: W1 / Dirac", errors, goal)
+    one, *_, grid = (row["later calls, median [ms]"] for row in rows_of("queries"))
+    most("a new reward at one source state [ms]", [one], 1)
+    most("1,000 rewards at 100 source states [ms]", [grid], 5000)
+    return found
+
+
+def reached(rows: list[Row], problem: str, atoms: int, seconds: int) -> list[tuple[float, float]]:
+    """(W1 / Dirac, floor) of each seed of `fast` at this mark."""
+    following = min((mark for mark in MARKS if mark > seconds), default=np.inf)
+    return [
+        (row["W1 / Dirac"], row["floor"])
+        for row in rows
+        if (row["problem"], row["method"], row["atoms"]) == (problem, "fast", atoms)
+        and seconds <= row["seconds"] < following
+    ]
+
+
+def _row(what: str, goal: str, values: list[float], good: Callable[[float], bool]) -> Row:
+    measured = ", ".join(f"{value:.3g}" if value < 1000 else f"{value:,.0f}" for value in values)
+    count = f"{sum(map(good, values))} of {len(values)}" if values else "not measured"
+    return {"what": what, "goal": goal, "each run": measured or "-", "reached": count}
