@@ -1,6 +1,6 @@
 """What each part of a δ-model is worth: one change at a time, equal training time.
 
-    .venv/bin/python benchmarks/ablations.py --seconds 12 --seeds 0 1 2
+    .venv/bin/python benchmarks/ablations.py --seconds 8 --seeds 0 1 2
 
 On Windy Gridworld, uniform policy, 11 atoms. The error is the mean W1 over 64 random rewards at 32
 source states of the data, divided by that of the Dirac at the true mean. Networks of generators
@@ -88,7 +88,7 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=12.0)
+    parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--groups", nargs="+", default=list(VARIANTS), choices=VARIANTS)
     options = parser.parse_args()
