@@ -9,9 +9,11 @@ from daleth.parts import Particles
 def test_few_atoms_have_a_smaller_network_and_more_points():
     few, many = fast_learner(0.9, 8), fast_learner(0.9, 9)
     assert many == DeltaLearner(gamma=0.9, representation=Particles(num_atoms=9))
-    assert few.representation.width < many.representation.width
-    assert few.representation.num_points > many.representation.num_points
-    assert few.state_comparison.num_features > many.state_comparison.num_features
+    network, usual = few.representation, many.representation
+    assert isinstance(network, Particles)
+    assert isinstance(usual, Particles)
+    assert network.width < usual.width
+    assert network.num_points > usual.num_points
 
 
 def test_by_default_it_is_the_default_of_every_part():
