@@ -57,6 +57,11 @@ def merge(name: str, rows: list[dict[str, Any]], key: tuple[str, ...]) -> list[d
     return merged
 
 
+def mark(seconds: float) -> int:
+    """The mark that a snapshot was taken at; 0 before the first."""
+    return max(one for one in (0, *MARKS) if one <= seconds)
+
+
 def rows_of(name: str) -> list[dict[str, Any]]:
     """What a benchmark has left behind."""
     path = RESULTS / f"{name}.json"

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from _record import MARKS, rows_of
+from _record import mark, rows_of
 
 Row = dict[str, Any]
 
@@ -42,20 +41,19 @@ def goals() -> list[Row]:
     ):
         errors = [error for error, _ in reached(accuracy, problem, 51, seconds)]
         most(f"{problem}, {seconds} s: W1 / Dirac", errors, goal)
-    one, *_, grid = (row["later calls, median [ms]"] for row in rows_of("queries"))
-    most("a new reward at one source state [ms]", [one], 1)
-    most("1,000 rewards at 100 source states [ms]", [grid], 5000)
+    calls = [row["later calls, median [ms]"] for row in rows_of("queries")]
+    most("a new reward at one source state [ms]", calls[:1], 1)
+    most("1,000 rewards at 100 source states [ms]", calls[-1:], 5000)
     return found
 
 
 def reached(rows: list[Row], problem: str, atoms: int, seconds: int) -> list[tuple[float, float]]:
     """(W1 / Dirac, floor) of each seed of `fast` at this mark."""
-    following = min((mark for mark in MARKS if mark > seconds), default=np.inf)
     return [
         (row["W1 / Dirac"], row["floor"])
         for row in rows
         if (row["problem"], row["method"], row["atoms"]) == (problem, "fast", atoms)
-        and seconds <= row["seconds"] < following
+        and mark(row["seconds"]) == seconds
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _record import MARKS, RESULTS, machine, note_of, rows_of, table, write
+from _record import MARKS, RESULTS, machine, mark, note_of, rows_of, table, write
 from goals import goals
 
 DOCS = RESULTS.parent
@@ -117,12 +117,6 @@ def after(row: dict[str, Any]) -> str:
 def ordered(methods: set[str]) -> list[str]:
     """Ours first, then by name."""
     return sorted(methods, key=lambda name: (name != "fast", name))
-
-
-def mark(seconds: float) -> int:
-    """The mark that a snapshot was taken at."""
-    passed = [one for one in (0, *MARKS) if one <= seconds]
-    return passed[-1]
 
 
 def str_last(item: tuple[tuple, Any]) -> tuple:
