@@ -44,6 +44,7 @@ PAPER = replace(
     num_bootstrap_steps=5,
     batch_size=32,
     num_target_atoms=0,
+    known_source=False,
 )
 
 
@@ -65,6 +66,7 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
         "generators instead of particles": replace(FAST, representation=GENERATORS),
         "γ-ensemble: each atom alone": replace(FAST, set_comparison=Matched()),
         "without moments": replace(FAST, state_comparison=RandomFeatures(linear=0, quadratic=0)),
+        "source state learned, not known": replace(FAST, known_source=False),
         "all target atoms": replace(FAST, num_target_atoms=0),
         "length scales from 0.05 to 1": replace(
             FAST, state_comparison=RandomFeatures(length_scales=(0.05, 1.0))

@@ -58,6 +58,16 @@ def test_mean_measure_gives_the_mean_return(measures):
     np.testing.assert_allclose(mixture.returns(reward, 0.9).atoms[..., 0], expected, rtol=1e-5)
 
 
+def test_a_state_in_front_gives_its_reward_and_then_the_discounted_return(measures):
+    def reward(states):
+        return states[..., 0] ** 2
+
+    state = jnp.arange(3.0)[: measures.points.shape[-1]]
+    found = measures.after(state, 0.8).returns(reward, 0.8).atoms
+    wanted = reward(state) + 0.8 * measures.returns(reward, 0.8).atoms
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_returns_compile(measures):
     def mean_return(m):
         return m.returns(lambda x: x[..., 0], 0.9).mean()

@@ -53,47 +53,65 @@ def weighted_measures(seed, num_atoms, num_points, state_dim=2):
     return StateMeasures(points, rng.dirichlet(np.ones(num_points), size=num_atoms))
 
 
-@pytest.mark.parametrize(("linear", "quadratic"), [(0.0, 0.0), (0.7, 0.2)])
-def test_squared_distances_are_those_of_the_kernel(linear, quadratic, key):
-    """Weighted atoms to a target with a known part: the squared MMD within 4 standard errors."""
-    source, bootstrap = weighted_measures(0, 3, 4), weighted_measures(1, 2, 5)
-    states = jnp.asarray(np.random.default_rng(2).normal(size=(3, 2)), jnp.float32)
-    target = Target(states, jnp.array([0.3, 0.2, 0.1]), bootstrap, jnp.array(0.4))
-    part = RandomFeatures(NUM_FEATURES, (1.0, 1.0), linear, quadratic)
-    prepared = part.prepare(None, key, 2)
-    distances = part.compare(prepared, source, target, drawn=False, unbiased=False)
+SETS = (weighted_measures(0, 3, 4), weighted_measures(1, 2, 5))
+FIRST = jnp.asarray(np.random.default_rng(2).normal(size=(3, 2)), jnp.float32)
+TARGET = Target(FIRST, jnp.array([0.3, 0.2, 0.1]), SETS[1], jnp.array(0.4))
 
-    everything = target.measures()
-    sides = [
-        [(np.asarray(p, np.float64), np.asarray(w)) for p, w in zip(*pair, strict=True)]
-        for pair in (
-            (source.points, source.point_weights),
-            (everything.points, everything.point_weights),
+
+def exact_distances(gram):
+    """The squared MMDs of all pairs in double precision, by the kernel `gram(xs, ys)`."""
+    atoms, targets = (
+        [(np.asarray(p, np.float64), np.asarray(w, np.float64)) for p, w in zip(*side, strict=True)]
+        for side in (
+            (measures.points, measures.point_weights) for measures in (SETS[0], TARGET.measures())
         )
-    ]
+    )
 
     def product(one, other):
-        (xs, v), (ys, w) = one, other
-        gram = kernel(((xs[:, None] - ys) ** 2).sum(-1), (1.0, 1.0))
-        gram = gram + linear**2 * xs @ ys.T + quadratic**2 * (xs**2) @ (ys**2).T
-        return v @ gram @ w
+        return one[1] @ gram(one[0], other[0]) @ other[1]
 
-    def exact(ones, others):
+    def pairs(ones, others):
         return np.array(
             [[product(a, a) + product(b, b) - 2 * product(a, b) for b in others] for a in ones]
         )
 
+    return pairs(atoms, targets), pairs(atoms, atoms), pairs(targets, targets)
+
+
+def compared(part, key):
+    prepared = part.prepare(None, key, 2)
+    return part.compare(prepared, SETS[0], TARGET, drawn=False, unbiased=False)
+
+
+def test_squared_distances_are_those_of_the_kernel(key):
+    """Weighted atoms to a target with a known part: the squared MMD within 4 standard errors."""
+    part = RandomFeatures(NUM_FEATURES, (1.0, 1.0), linear=0.0, quadratic=0.0)
+    (distances,) = compared(part, key)
+
     def check(found, own, other, wanted):
-        terms = NUM_FEATURES * (own[:, None, :NUM_FEATURES] - other[:, :NUM_FEATURES]) ** 2
+        terms = NUM_FEATURES * (own[:, None] - other) ** 2
         error = np.asarray(terms).std(axis=-1) / np.sqrt(NUM_FEATURES)
         # Besides chance there is rounding: sums of 50,000 numbers in single precision.
         assert (np.abs(found - wanted) < 4 * error + 1e-4).all()
         assert (error < 0.05).all()
 
-    atoms, targets = sides
-    check(distances.across(), distances.own, distances.other, exact(atoms, targets))
-    check(distances.within(), distances.own, distances.own, exact(atoms, atoms))
-    check(distances.within_target(), distances.other, distances.other, exact(targets, targets))
+    across, within, within_target = exact_distances(
+        lambda xs, ys: kernel(((xs[:, None] - ys) ** 2).sum(-1), (1.0, 1.0))
+    )
+    check(distances.across(), distances.own, distances.other, across)
+    check(distances.within(), distances.own, distances.own, within)
+    check(distances.within_target(), distances.other, distances.other, within_target)
+
+
+def test_moments_have_distances_of_their_own(key):
+    """Of first and of second moments, exactly, whatever the cosines are."""
+    _, *moments = compared(RandomFeatures(4, linear=0.7, quadratic=0.2), key)
+    grams = [lambda xs, ys: 0.49 * xs @ ys.T, lambda xs, ys: 0.04 * xs**2 @ (ys**2).T]
+    for distances, gram in zip(moments, grams, strict=True):
+        across, within, within_target = exact_distances(gram)
+        np.testing.assert_allclose(distances.across(), across, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(distances.within(), within, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(distances.within_target(), within_target, rtol=1e-4, atol=1e-5)
 
 
 def test_every_key_draws_other_features():

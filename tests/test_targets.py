@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daleth.measures import StateMeasures
-from daleth.targets import draw_offsets, exact_target, horizon, sampled_target, target_weights
+from daleth.targets import (
+    draw_offsets,
+    exact_target,
+    following,
+    horizon,
+    sampled_target,
+    target_weights,
+)
 
 # By hand, for n = 3 and gamma = 1/2: (length, terminated, direct masses, bootstrap mass).
 TABLE = [
@@ -70,6 +77,25 @@ def test_a_bootstrap_that_is_exact_reproduces_the_longer_target():
     inner = target_weights(jnp.array(3), jnp.array(True), 5, 0.9)
     composed = short.direct + short.bootstrap * jnp.roll(inner.direct, 2)
     np.testing.assert_allclose(composed, long.direct, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.6])
+@pytest.mark.parametrize(
+    ("length", "terminated"), [(3, False), (2, False), (1, True), (3, True), (0, True)]
+)
+def test_a_future_behind_its_source_is_the_whole_target(length, terminated, gamma):
+    """States are numbered, and the future at $x_K$ is the point -1."""
+    states = jnp.minimum(jnp.arange(4.0), length)[:, None]
+    ends = jnp.array(length), jnp.array(terminated)
+    future = StateMeasures([[[-1.0]]])
+    whole = exact_target(states, *ends, future.after(states[length], gamma), gamma).measures()
+    ahead = exact_target(following(states), *ends, future, gamma).measures()
+    for number in (-1, 0, 1, 2, 3):
+        masses = [
+            float(jnp.sum(one.point_weights * (one.points[..., 0] == number)))
+            for one in (ahead.after(states[0], gamma), whole)
+        ]
+        assert masses[0] == pytest.approx(masses[1], abs=1e-6)
 
 
 def test_horizon():

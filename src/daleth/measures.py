@@ -112,6 +112,23 @@ class StateMeasures(eqx.Module):
             self.points.reshape(*batch, 1, m * k, d), weights.reshape(*batch, 1, m * k)
         )
 
+    def after(self, state: Float[Array, "*batch d"], gamma: Real) -> "StateMeasures":
+        r"""$(1-\gamma) \delta_x + \gamma \theta_i$: measures of futures behind a state $x$.
+
+        Example:
+            >>> StateMeasures([[[1.0], [2.0]]]).after(jnp.zeros(1), gamma=0.5).point_weights
+            Array([[0.5 , 0.25, 0.25]], dtype=float32)
+        """
+        first = jnp.broadcast_to(
+            state[..., None, None, :], (*self.points.shape[:-2], 1, state.shape[-1])
+        )
+        weight = jnp.full((*self.points.shape[:-2], 1), 1 - gamma)
+        return StateMeasures(
+            jnp.concatenate([first, self.points], axis=-2),
+            jnp.concatenate([weight, gamma * self.point_weights], axis=-1),
+            self.atom_weights,
+        )
+
     def __getitem__(self, index: Any) -> "StateMeasures":
         """Picks along the batch axes."""
         return _batches.pick(self, self.batch_shape, index)

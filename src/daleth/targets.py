@@ -69,6 +69,19 @@ def rollout_weights(num_steps: int, gamma: float) -> Float[Array, "frames"]:
     return target_weights(jnp.array(num_steps), jnp.array(True), num_steps, gamma).direct
 
 
+def following(states: Float[Array, "frames d"]) -> Float[Array, "frames d"]:
+    r"""The states of a window one step later, $x_1, \dots, x_n, x_n$.
+
+    With them, and with length and end as they are, a target is that of the future $\theta'$ in
+    $\theta(x) = (1-\gamma) \delta_x + \gamma \theta'(x)$:
+
+    $$ \sum_{k<K} (1-\gamma)\gamma^k \delta_{x_{k+1}} + \gamma^K \theta'(x_K) $$
+
+    The state $x_K$ repeats behind step `K`, so an absorbing state again keeps all that is left.
+    """
+    return jnp.concatenate([states[1:], states[-1:]])
+
+
 class Target(eqx.Module):
     r"""The target atoms of one window: $\sum_k w_k \delta_{x_k} + \beta\, \theta_j$.
 

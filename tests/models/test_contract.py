@@ -75,11 +75,13 @@ PAPER = {
     "set_comparison": InverseMultiquadric(),
     "optimisation": PlainAdam(),
     "targets": "sampled",
+    "known_source": False,
 }
 DELTA = {
     "fast": {"representation": PARTICLES, "state_comparison": RandomFeatures(4)},
     "paper": PAPER,
     "gamma ensemble": PAPER | {"set_comparison": Matched()},
+    "paper, known source": PAPER | {"known_source": True},
     "generators, random features, energy": {
         "representation": GENERATORS,
         "state_comparison": RandomFeatures(4),

@@ -238,8 +238,13 @@ def _put(name, array):
             "does not fit this daleth .*unexpected keyword argument 'depth'",
         ),
         (
-            _set(kind="learned", learner="EnsembleLearner", config={}, state_dim=2),
+            _set(kind="learned", learner="EnsembleLearner", config=EnsembleLearner().config()),
             "has no networks.layers.0.bias",
+        ),
+        # What a default stands for may change: a model must not change with it.
+        (
+            _set(kind="learned", learner="EnsembleLearner", config={"gamma": 0.8}),
+            "does not fit this daleth .*does not name all the hyperparameters of its learner",
         ),
     ],
 )

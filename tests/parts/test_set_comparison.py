@@ -111,8 +111,8 @@ def small_problem():
         cosines = CosineFeatures(jnp.asarray(frequencies), jnp.asarray(phases), 0.5)
 
         def loss(measures):
-            distances = features.compare(cosines, measures, target, drawn=False, unbiased=False)
-            return Energy()(distances, KEY)
+            compared = features.compare(cosines, measures, target, drawn=False, unbiased=False)
+            return sum(Energy()(distances, KEY) for distances in compared)
 
         def loss_of_network(network):
             return loss(part.measures(network, states[0], jax.random.key(0)))

@@ -33,7 +33,8 @@ def pair():
 @pytest.mark.parametrize("drawn", [True, False])
 def test_the_scale_of_features_makes_no_difference(pair, drawn):
     def across(prepared):
-        return Gram().compare(prepared, *pair, drawn=drawn, unbiased=drawn).across()
+        (distances,) = Gram().compare(prepared, *pair, drawn=drawn, unbiased=drawn)
+        return distances.across()
 
     plain = across(None)
     np.testing.assert_allclose(across(linear_features(0.7 * np.eye(2))), plain, atol=1e-5)
@@ -45,7 +46,7 @@ def test_where_all_points_are_one_nothing_is_divided_by_zero(pair):
     weights = pair[0].point_weights
     source = StateMeasures(jnp.ones((3, 4, 2)), weights, pair[0].atom_weights)
     target = exact_target(jnp.ones((6, 2)), jnp.int32(5), jnp.bool_(False), source, gamma=0.9)
-    distances = Gram().compare(
+    (distances,) = Gram().compare(
         linear_features(0.7 * np.eye(2)), source, target, drawn=False, unbiased=False
     )
     np.testing.assert_allclose(distances.across(), 0, atol=1e-5)

@@ -30,7 +30,14 @@ from daleth.parts import (
     SetComparison,
     StateComparison,
 )
-from daleth.targets import Target, draw_offsets, drawn_target, exact_target, sampled_target
+from daleth.targets import (
+    Target,
+    draw_offsets,
+    drawn_target,
+    exact_target,
+    following,
+    sampled_target,
+)
 
 _FEW_ATOMS = 8
 
@@ -59,6 +66,10 @@ class DeltaLearner(Learner):
     preset `fast`, which `fast_learner` gives for any number of atoms; `paper_learner` and
     `gamma_ensemble_learner` give the paper's.
 
+    One point of an atom is known: $\theta_i(x) = (1-\gamma) \delta_x + \gamma \theta'_i(x)$. With
+    `known_source` the network stands for $\theta'_i$ alone, and its target has the states that
+    follow, $x_1, x_2, \dots$, in the place of $x_0, x_1, \dots$ above.
+
     Attributes:
         gamma: the discount factor.
         representation: of atoms.
@@ -69,6 +80,7 @@ class DeltaLearner(Learner):
         num_bootstrap_steps: `n`.
         batch_size: windows per update.
         num_target_atoms: target atoms per update, a random choice; 0 takes all.
+        known_source: whether atoms have the source state as a point, or must learn it.
     """
 
     gamma: Real = eqx.field(static=True)
@@ -80,6 +92,7 @@ class DeltaLearner(Learner):
     num_bootstrap_steps: Count = eqx.field(static=True, default=40)
     batch_size: Count = eqx.field(static=True, default=64)
     num_target_atoms: Count = eqx.field(static=True, default=8)
+    known_source: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
         _checks.discount(self.gamma)
@@ -147,13 +160,13 @@ class DeltaLearner(Learner):
         both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, chosen)
 
         def discrepancy(pair: tuple[StateMeasures, Target]) -> Float[Array, ""]:
-            distances = self.state_comparison.compare(
+            compared = self.state_comparison.compare(
                 prepared,
                 *pair,
                 drawn=self.representation.drawn,
                 unbiased=self.set_comparison.unbiased,
             )
-            return self.set_comparison(distances, key_partners)
+            return jnp.stack([self.set_comparison(one, key_partners) for one in compared]).sum()
 
         num_points = both[0].points.shape[1] * both[0].points.shape[2]
         together = self.state_comparison.windows_together(num_points, self.batch_size)
@@ -167,6 +180,7 @@ class DeltaLearner(Learner):
             normalisation=problem.normalisation,
             gamma=self.gamma,
             state_dim=problem.state_dim,
+            known_source=self.known_source,
         )
 
     def _source_and_target(
@@ -181,7 +195,8 @@ class DeltaLearner(Learner):
         source = self.representation.measures(state.network, window.states[0], key_source)
         last = window.states[window.length]
         bootstrap = self.representation.measures(state.average, last, key_bootstrap, chosen)
-        ends = (window.states, window.length, window.terminated)
+        states = following(window.states) if self.known_source else window.states
+        ends = (states, window.length, window.terminated)
         if self.targets == "sampled":
             offsets = draw_offsets(key_offset, bootstrap.points.shape[:-1], self.gamma)
             target = drawn_target(sampled_target(*ends, offsets, bootstrap.points))
@@ -218,6 +233,7 @@ def paper_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
         num_bootstrap_steps=5,
         batch_size=32,
         num_target_atoms=0,
+        known_source=False,
     )
 
 
@@ -234,13 +250,16 @@ class DeltaModel(Model):
     normalisation: Normalisation
     gamma: float = eqx.field(static=True)
     state_dim: int = eqx.field(static=True)
+    known_source: bool = eqx.field(static=True)
 
     def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
-        """Points `[m, k, d]`; drawn afresh for each key where atoms are generators."""
+        """Points `[m, k, d]`, or one more if the source state is known to be one of them.
+
+        Drawn afresh for each key where atoms are generators.
+        """
         normalised = self.normalisation.apply(source_state)
-        measures = self.representation.answer(self.network, normalised, key)
-        return StateMeasures(
-            self.normalisation.invert(measures.points),
-            measures.point_weights,
-            measures.atom_weights,
+        learned = self.representation.answer(self.network, normalised, key)
+        measures = StateMeasures(
+            self.normalisation.invert(learned.points), learned.point_weights, learned.atom_weights
         )
+        return measures.after(source_state, self.gamma) if self.known_source else measures

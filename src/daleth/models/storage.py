@@ -173,6 +173,8 @@ def _skeleton(recipe: dict[str, Any], own_learners: dict[str, type[Learner]]) ->
     if recipe["kind"] != "learned":
         raise ValueError(f"the kind of model {recipe['kind']!r} is not known")
     learner = _learner_class(recipe["learner"], own_learners)(**_as_values(recipe["config"]))
+    if plain_config(learner) != recipe["config"]:
+        raise ValueError("it does not name all the hyperparameters of its learner")
     return eqx.filter_eval_shape(_untrained, learner, recipe["state_dim"])
 
 

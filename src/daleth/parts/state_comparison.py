@@ -1,6 +1,7 @@
 """How two state measures are compared: by a Gram matrix, or by mean embeddings."""
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -39,8 +40,10 @@ class StateComparison(Part):
     @abc.abstractmethod
     def compare(
         self, prepared: Any, source: StateMeasures, target: Target, *, drawn: bool, unbiased: bool
-    ) -> Distances:
-        """The squared distances at one source state.
+    ) -> tuple[Distances, ...]:
+        """The squared distances at one source state, under each state kernel that there is.
+
+        A loss is the sum of the discrepancies that they give.
 
         Args:
             prepared: what `prepare` gave.
@@ -114,7 +117,7 @@ class Gram(StateComparison):
         *,
         drawn: bool,
         unbiased: bool,
-    ) -> Distances:
+    ) -> tuple[Distances, ...]:
         """From kernel values of features, if there are, or of states."""
         target_measures = target.measures()
         ys, yts, weights = source.points, target_measures.points, target_measures.point_weights
@@ -124,9 +127,9 @@ class Gram(StateComparison):
             scale = spread / _spread(yts, weights)
             ys, yts = scale * ys, scale * yts
         if drawn and unbiased and not target.has_known_part:
-            return SampleDistances(ys, yts)
+            return (SampleDistances(ys, yts),)
         num_drawn = source.points.shape[-2] if drawn and unbiased else 0
-        return WeightedDistances(ys, source.point_weights, yts, weights, num_drawn)
+        return (WeightedDistances(ys, source.point_weights, yts, weights, num_drawn),)
 
     def windows_together(self, num_points: int, batch_size: int) -> int:
         """As many as keep their kernel values in the processor's cache, else one by one."""
@@ -136,20 +139,20 @@ class Gram(StateComparison):
 class RandomFeatures(StateComparison):
     r"""Mean embeddings in random features of the state kernel, drawn afresh for every update.
 
-    $$ \mu(\theta) = \Big( \sum_k w_k \varphi(y_k),\; a_1 \sum_k w_k y_k,\;
-       a_2 \sum_k w_k y_k^2 \Big) $$
+    $$ \mu(\theta) = \sum_k w_k \varphi(y_k), \qquad a_1 \sum_k w_k y_k, \qquad
+       a_2 \sum_k w_k y_k^2 $$
 
-    Behind the cosines of the rational quadratic kernel stand the first two moments of each
-    component, so the kernel is the mixture plus $a_1^2 \langle x, y \rangle + a_2^2 \langle x^2,
-    y^2 \rangle$. It stays characteristic, and smooth rewards, which depend on the moments most, are
-    learned faster.
+    Beside the cosines $\varphi$ of the rational quadratic kernel stand the first two moments of
+    each component, since smooth rewards depend on them most. These are three kernels, each with
+    distances of its own, and not one kernel that is their sum: among many features that vary much,
+    a set comparison hardly sees how the moments vary, and with a discount near 1 these vary little.
 
     Attributes:
         num_features: cosines, `D`.
         length_scales: of the kernel, log-uniform between these, in units of the data and times
             $d / 3$ for states of more than three components.
-        linear: $a_1$.
-        quadratic: $a_2$.
+        linear: $a_1$; 0 leaves first moments out.
+        quadratic: $a_2$; 0 leaves second moments out.
     """
 
     num_features: Count = eqx.field(static=True, default=16)
@@ -185,37 +188,43 @@ class RandomFeatures(StateComparison):
         *,
         drawn: bool,
         unbiased: bool,
-    ) -> EmbeddingDistances:
-        """From mean embeddings of atoms and of targets."""
-
-        def embed(points: Array, weights: Array) -> Float[Array, "*m D"]:
-            return jnp.sum(weights[..., None] * self._features(prepared, points), axis=-2)
-
-        def bias(points: Array) -> Float[Array, "m"] | None:
-            """What independent draws add to the squared norm of a mean embedding."""
-            if not (drawn and unbiased):
-                return None
-            features = self._features(prepared, points)
-            return jnp.sum(jnp.var(features, axis=-2, ddof=1), axis=-1) / points.shape[-2]
-
-        own = embed(source.points, source.point_weights)
-        bootstrap = target.bootstrap
-        other = target.bootstrap_mass * embed(bootstrap.points, bootstrap.point_weights)
-        other += embed(target.states, target.state_weights)
-        target_bias = bias(bootstrap.points)
-        if target_bias is not None:
-            target_bias = target.bootstrap_mass**2 * target_bias
-        return EmbeddingDistances.of(own, other, bias(source.points), target_bias)
+    ) -> tuple[EmbeddingDistances, ...]:
+        """From mean embeddings of atoms and of targets, one kernel after the other."""
+        features: list[Callable[[Array], Array]] = [prepared]
+        if self.linear:
+            features.append(lambda states: self.linear * states)
+        if self.quadratic:
+            features.append(lambda states: self.quadratic * states**2)
+        return tuple(_embedded(one, source, target, drawn and unbiased) for one in features)
 
     def windows_together(self, num_points: int, batch_size: int) -> int:
         """All: one matrix product for the whole batch."""
         del num_points
         return batch_size
 
-    def _features(self, cosines: CosineFeatures, points: Array) -> Array:
-        moments = [self.linear * points] if self.linear else []
-        moments += [self.quadratic * points**2] if self.quadratic else []
-        return jnp.concatenate([cosines(points), *moments], axis=-1)
+
+def _embedded(
+    features: Callable[[Array], Array], source: StateMeasures, target: Target, unbiased: bool
+) -> EmbeddingDistances:
+    """The distances of mean embeddings in these features."""
+
+    def embed(points: Array, weights: Array) -> Float[Array, "*m D"]:
+        return jnp.sum(weights[..., None] * features(points), axis=-2)
+
+    def bias(points: Array) -> Float[Array, "m"] | None:
+        """What independent draws add to the squared norm of a mean embedding."""
+        if not unbiased:
+            return None
+        return jnp.sum(jnp.var(features(points), axis=-2, ddof=1), axis=-1) / points.shape[-2]
+
+    own = embed(source.points, source.point_weights)
+    bootstrap = target.bootstrap
+    other = target.bootstrap_mass * embed(bootstrap.points, bootstrap.point_weights)
+    other += embed(target.states, target.state_weights)
+    target_bias = bias(bootstrap.points)
+    if target_bias is not None:
+        target_bias = target.bootstrap_mass**2 * target_bias
+    return EmbeddingDistances.of(own, other, bias(source.points), target_bias)
 
 
 def _spread(points: Float[Array, "m k d"], weights: Float[Array, "m k"]) -> Float[Array, ""]:
