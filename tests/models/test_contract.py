@@ -1,5 +1,6 @@
 """One contract for every model: shapes, weights, keys, compilation, batches."""
 
+import dataclasses
 from functools import cache, partial
 
 import equinox as eqx
@@ -133,6 +134,24 @@ def test_shapes_and_weights(model, key):
     np.testing.assert_allclose(measures.point_weights.sum(-1), 1, rtol=1e-5)
     np.testing.assert_allclose(measures.atom_weights.sum(-1), 1, rtol=1e-5)
     assert bool((measures.point_weights >= 0).all())
+
+
+def test_a_known_source_is_the_first_point_of_every_atom(key):
+    known, learned_too = (
+        learned(DELTA_LEARNERS[name]).atoms(SOURCES[1], key) for name in ("fast", "paper")
+    )
+    np.testing.assert_array_equal(known.points[:, 0], jnp.full((NUM_ATOMS, 1), 2.0))
+    np.testing.assert_allclose(known.point_weights[:, 0], 1 - GAMMA, rtol=1e-6)
+    assert known.points.shape[1] == PARTICLES.num_points + 1
+    assert learned_too.points.shape[1] == GENERATORS.num_answer_samples
+
+
+def test_without_a_future_the_return_is_the_reward_itself(key):
+    """With γ = 0 nothing is left to learn."""
+    model = learned(dataclasses.replace(DELTA_LEARNERS["fast"], gamma=0.0))
+    found = model.returns(reward, SOURCES, key=key)
+    np.testing.assert_allclose(found.mean(), reward(SOURCES), rtol=1e-6)
+    np.testing.assert_allclose(found.std(), 0, atol=1e-6)
 
 
 def test_same_key_same_answer(model, key):
