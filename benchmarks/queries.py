@@ -80,8 +80,8 @@ def main() -> None:
         "queries",
         "Answers of a trained model",
         rows,
-        "51 atoms of 16 points, states of 3 components. Rewards are Python functions that were "
-        "not seen before. Written by `benchmarks/queries.py`.",
+        "51 atoms of 16 points and the source state, states of 3 components. Rewards are Python "
+        "functions that were not seen before. Written by `benchmarks/queries.py`.",
     )
 
 

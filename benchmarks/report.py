@@ -27,9 +27,9 @@ miss; it is a floor for one reward at a time, while a model answers all rewards 
 Seconds of training count those of compiling, which are also given apart. The random bank holds 64
 seeded random rewards at 32 source states drawn from the data; no default was chosen by it.
 
-Of the tables below, the ablations, the updates and the ensemble out of the parts of `fast` are older
-than two changes of `fast`: the source state is known to every atom, and moments have distances of
-their own.
+Of the tables below, the ablations, the updates and the ensemble out of the parts of `fast` are
+older than two changes of `fast`: the source state is known to every atom, and moments have
+distances of their own.
 """
 
 
