@@ -29,7 +29,8 @@ seeded random rewards at 32 source states drawn from the data; no default was ch
 
 Of the tables below, the ablations, the updates and the ensemble out of the parts of `fast` are
 older than two changes of `fast`: the source state is known to every atom, and moments have
-distances of their own.
+distances of their own. The answers are the last of five runs, in which a new reward at one source
+state took from 0.81 to 1.21 ms.
 """
 
 
