@@ -119,6 +119,7 @@ class StateMeasures(eqx.Module):
             >>> StateMeasures([[[1.0], [2.0]]]).after(jnp.zeros(1), gamma=0.5).point_weights
             Array([[0.5 , 0.25, 0.25]], dtype=float32)
         """
+        gamma = _checks.discount(gamma)
         first = jnp.broadcast_to(
             state[..., None, None, :], (*self.points.shape[:-2], 1, state.shape[-1])
         )

@@ -3,7 +3,7 @@
 import pytest
 
 from daleth.models.delta import DeltaLearner, fast_learner
-from daleth.parts import Particles
+from daleth.parts import Particles, RandomFeatures
 
 
 def test_few_atoms_have_a_smaller_network_and_more_points():
@@ -14,6 +14,10 @@ def test_few_atoms_have_a_smaller_network_and_more_points():
     assert isinstance(usual, Particles)
     assert network.width < usual.width
     assert network.num_points > usual.num_points
+    features, fewer = few.state_comparison, many.state_comparison
+    assert isinstance(features, RandomFeatures)
+    assert isinstance(fewer, RandomFeatures)
+    assert features.num_features > fewer.num_features
 
 
 def test_by_default_it_is_the_default_of_every_part():
