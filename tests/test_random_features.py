@@ -11,7 +11,7 @@ from daleth.parts import RandomFeatures
 from daleth.random_features import cosine_of_turns, draw_features
 from daleth.targets import Target
 
-NUM_FEATURES = 50_000  # one size everywhere: gamma variates take long to compile
+NUM_FEATURES = 50_000
 
 
 def test_cosine_of_turns_and_its_slope():

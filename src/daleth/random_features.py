@@ -4,6 +4,7 @@ The squared MMD of two state measures is the squared distance of their mean embe
 pairs of `m` atoms cost `O(m k D)` instead of `O(m² k²)`.
 """
 
+import functools
 import math
 
 import equinox as eqx
@@ -11,11 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.special import gammaincinv
 
 from daleth.kernels import ALPHAS
 
 # The odd polynomial nearest to sin 2πu on |u| <= 1/4, lowest power first.
 _SINE = (6.283163951, -41.33713041, 81.34038614, -70.98993302)
+
+_QUANTILES = 2048
 
 
 class CosineFeatures(eqx.Module):
@@ -51,7 +55,8 @@ def draw_features(
     so $\sqrt\tau\,\xi / \ell$ with standard normal $\xi$ is a frequency of the kernel of
     $z / \ell^2$, and $E\,2 \cos(\omega x + b) \cos(\omega y + b) = E \cos(\omega (x - y))$ for a
     uniform phase. The mixture over `alphas` is drawn as well; $\kappa(0)$ is their number, as in
-    `daleth.kernels.rational_quadratic`.
+    `daleth.kernels.rational_quadratic`. Gamma variates are picked from a table of quantiles:
+    drawing them by rejection takes a second to compile.
 
     Args:
         key: for the draw.
@@ -60,17 +65,26 @@ def draw_features(
         length_scales: $\ell$ is log-uniform between these.
         alphas: the exponents.
     """
-    key_alpha, key_gamma, key_normal, key_length, key_phase = jax.random.split(key, 5)
-    alpha = jnp.asarray(alphas)[jax.random.randint(key_alpha, (num_features,), 0, len(alphas))]
-    precision = jax.random.gamma(key_gamma, alpha) / alpha
-    low, high = np.log(length_scales)
-    length = jnp.exp(jax.random.uniform(key_length, (num_features,), minval=low, maxval=high))
+    key_normal, key_uniform = jax.random.split(key)
     directions = jax.random.normal(key_normal, (state_dim, num_features))
+    level, share, phases = jax.random.uniform(key_uniform, (3, num_features))
+    table = jnp.asarray(_precisions(alphas))
+    precision = table[(level * len(table)).astype(jnp.int32)]
+    low, high = np.log(length_scales)
+    length = jnp.exp(low + (high - low) * share)
     return CosineFeatures(
         frequencies=directions * jnp.sqrt(precision) / (2 * math.pi * length),
-        phases=jax.random.uniform(key_phase, (num_features,)),
+        phases=phases,
         amplitude=math.sqrt(2 * len(alphas) / num_features),
     )
+
+
+@functools.cache
+def _precisions(alphas: tuple[float, ...]) -> Float[np.ndarray, "q"]:
+    r"""Mid-quantiles of $\mathrm{Gamma}(\alpha, \alpha)$ for all `alphas`, one after another."""
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    quantiles = [gammaincinv(alpha, levels) / alpha for alpha in alphas]
+    return np.concatenate(quantiles).astype(np.float32)
 
 
 def cosine_of_turns(turns: Float[Array, "*n"]) -> Float[Array, "*n"]:

@@ -18,6 +18,7 @@ def test_few_atoms_have_a_smaller_network_and_more_points():
     assert isinstance(features, RandomFeatures)
     assert isinstance(fewer, RandomFeatures)
     assert features.num_features > fewer.num_features
+    assert (features.linear, features.quadratic) == (0, 0)
 
 
 def test_by_default_it_is_the_default_of_every_part():

@@ -17,41 +17,39 @@ def spread_centres(
     normalisation: Normalisation,
     key: PRNGKeyArray,
     num_centres: int,
-) -> Float[Array, "m d"]:
+) -> Float[np.ndarray, "m d"]:
     """Farthest-point centres in normalised units: each next one is farthest from all before.
 
     Candidates are at most 65,536 of the frames. Fewer centres come back if there are fewer
     different candidates.
     """
-    key_candidates, key_first = jax.random.split(key)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     if len(frames) > _CANDIDATES:
-        picks = jax.random.randint(key_candidates, (_CANDIDATES,), 0, len(frames))
-        frames = frames[np.sort(np.asarray(picks))]
-    candidates = normalisation.apply(jnp.asarray(states[frames]))
-    first = candidates[jax.random.randint(key_first, (), 0, len(candidates))]
-    centres, gaps = _farthest_points(candidates, first, num_centres)
-    return centres[np.asarray(gaps) > 0]
+        frames = frames[np.sort(rng.integers(len(frames), size=_CANDIDATES))]
+    first = rng.integers(len(frames), dtype=np.int32)
+    centres, gaps = _farthest_points(states[frames], normalisation, first, num_centres)
+    return np.asarray(centres)[np.asarray(gaps) > 0]
 
 
 def stratum_of(
     states: Float[np.ndarray, "n d"],
     frames: Int32[np.ndarray, "s"],
     normalisation: Normalisation,
-    centres: Float[Array, "m d"],
+    centres: Float[np.ndarray, "m d"],
 ) -> Int[np.ndarray, "s"]:
     """The nearest centre of each frame."""
-    pieces = [
-        _nearest(normalisation.apply(jnp.asarray(states[frames[start : start + _CHUNK]])), centres)
-        for start in range(0, len(frames), _CHUNK)
-    ]
-    return np.concatenate([np.asarray(piece) for piece in pieces])
+    return np.asarray(_nearest(states[frames], normalisation, centres))
 
 
 @jax.jit(static_argnames="num_centres")
 def _farthest_points(
-    candidates: Float[Array, "c d"], first: Float[Array, "d"], num_centres: int
+    states: Float[Array, "c d"],
+    normalisation: Normalisation,
+    first: Int[Array, ""],
+    num_centres: int,
 ) -> tuple[Float[Array, "m d"], Float[Array, "m"]]:
     """The centres, and how far each was from those before it."""
+    candidates = normalisation.apply(states)
 
     def add(carry, _):
         nearest, centre = carry
@@ -59,12 +57,20 @@ def _farthest_points(
         following = jnp.argmax(nearest)
         return (nearest, candidates[following]), (candidates[following], nearest[following])
 
-    start = (jnp.full(len(candidates), jnp.inf), first)
+    start = (jnp.full(len(candidates), jnp.inf), candidates[first])
     _, (centres, gaps) = jax.lax.scan(add, start, length=num_centres - 1)
-    return jnp.concatenate([first[None], centres]), jnp.concatenate([jnp.ones(1), gaps])
+    centres = jnp.concatenate([candidates[first][None], centres])
+    return centres, jnp.concatenate([jnp.ones(1), gaps])
 
 
 @jax.jit
-def _nearest(points: Float[Array, "c d"], centres: Float[Array, "m d"]) -> Int[Array, "c"]:
-    # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, and |x|^2 is the same for all centres.
-    return jnp.argmin(jnp.sum(centres**2, axis=-1) - 2 * points @ centres.T, axis=-1)
+def _nearest(
+    states: Float[Array, "s d"], normalisation: Normalisation, centres: Float[Array, "m d"]
+) -> Int[Array, "s"]:
+    offsets = jnp.sum(centres**2, axis=-1)
+
+    def nearest(state: Float[Array, "d"]) -> Int[Array, ""]:
+        # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, and |x|^2 is the same for all centres.
+        return jnp.argmin(offsets - 2 * centres @ normalisation.apply(state))
+
+    return jax.lax.map(nearest, states, batch_size=_CHUNK)

@@ -111,11 +111,11 @@ class WindowSampler(eqx.Module):
     ) -> "WindowSampler":
         return cls(
             states=jnp.asarray(data.states),
-            offsets=jnp.asarray(data.offsets, jnp.int32),
+            offsets=jnp.asarray(data.offsets.astype(np.int32)),
             episode_terminated=jnp.asarray(data.terminated),
-            starts=jnp.asarray(starts, jnp.int32),
-            strata=jnp.asarray(strata, jnp.int32),
-            shares=jnp.asarray(shares, jnp.float32),
+            starts=jnp.asarray(starts),
+            strata=jnp.asarray(strata.astype(np.int32)),
+            shares=jnp.asarray(shares.astype(np.float32)),
             num_steps=_checks.count("num_steps", num_steps),
         )
 

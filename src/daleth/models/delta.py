@@ -210,14 +210,17 @@ def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
 
     So few atoms can be arranged in several ways that are equally good nearby and not elsewhere:
     they also get more features and a rate that falls later, to find an arrangement for all states.
+    The three kernels would each arrange them otherwise, so there is one. One target atom in an
+    update will do: it changes from update to update, and its mass is small beside the window's.
     """
     if _checks.count("num_atoms", num_atoms) > _FEW_ATOMS:
         return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
     return DeltaLearner(
         gamma=gamma,
         representation=Particles(num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64),
-        state_comparison=RandomFeatures(num_features=32),
+        state_comparison=RandomFeatures(num_features=32, linear=0, quadratic=0),
         optimisation=AveragedAdam(decay_updates=1500),
+        num_target_atoms=1,
     )
 
 

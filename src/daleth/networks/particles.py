@@ -1,11 +1,15 @@
 """A network that maps a state to all particles of all atoms at once."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth.networks.layers import linear_layers
+
+_BY_STATE = 0.3  # standard deviation over source states at first; 1 between points and atoms
 
 
 class ParticleNetwork(eqx.Module):
@@ -38,6 +42,10 @@ def make_particle_network(
 ) -> ParticleNetwork:
     """A fresh network; its points are about standard normal, as normalised states are.
 
+    Points differ much more between atoms than between source states. So atoms share out the futures
+    in the same way everywhere at first; if each state began on its own, neighbours would settle
+    on different shares, and the borders between them would last.
+
     Example:
         >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5)
         >>> points, weights = generate_particles(network, jnp.zeros(2))
@@ -49,13 +57,15 @@ def make_particle_network(
     sizes = [state_dim + 2 * num_frequencies, *[width] * depth]
     weights, biases = linear_layers(key_trunk, sizes)
     shape = (num_atoms, num_points * (state_dim + 1))
+    key_weight, key_bias = jax.random.split(key_out)
+    out_weight = jax.random.uniform(key_weight, (width + state_dim, *shape), minval=-1, maxval=1)
     return ParticleNetwork(
         # A phase then has the same spread whatever the dimension of the state.
         frequencies=frequencies * frequency_scale / jnp.sqrt(state_dim),
         weights=weights,
         biases=biases,
-        out_weight=jax.random.normal(key_out, (width + state_dim, *shape)) / jnp.sqrt(width),
-        out_bias=jnp.zeros(shape),
+        out_weight=out_weight * (_BY_STATE * math.sqrt(3 / width)),
+        out_bias=jax.random.normal(key_bias, shape),
     )
 
 

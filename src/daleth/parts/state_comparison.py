@@ -209,7 +209,7 @@ def _embedded(
     """The distances of mean embeddings in these features."""
 
     def embed(points: Array, weights: Array) -> Float[Array, "*m D"]:
-        return jnp.sum(weights[..., None] * features(points), axis=-2)
+        return (weights[..., None, :] @ features(points))[..., 0, :]
 
     def bias(points: Array) -> Float[Array, "m"] | None:
         """What independent draws add to the squared norm of a mean embedding."""
