@@ -58,9 +58,7 @@ class StateMeasures(eqx.Module):
 
     def expectations(self, reward: Reward) -> Float[Array, "*batch m"]:
         r"""$E_{Y \sim \theta_i} r(Y) = \sum_k w_{ik} r(y_{ik})$ for each atom."""
-        if _checks.is_traced(self.points, self.point_weights):
-            return jnp.sum(self.point_weights * reward_values(reward, self.points), axis=-1)
-        return jnp.asarray(self._expectations_on_host([reward])[0])
+        return jnp.asarray(self._expectations([reward])[0])
 
     def returns(self, reward: Reward | Sequence[Reward], gamma: Real) -> ReturnDistribution:
         r"""The return distribution of a reward (equation 4 of the paper), with no learning.
@@ -81,21 +79,21 @@ class StateMeasures(eqx.Module):
             Array([1., 2.], dtype=float32)
         """
         gamma = _checks.discount(gamma)
-        if callable(reward):
-            return ReturnDistribution(self.expectations(reward) / (1 - gamma), self.atom_weights)
-        if not isinstance(reward, Sequence) or not reward:
+        rewards = [reward] if callable(reward) else reward
+        if not isinstance(rewards, Sequence) or not rewards:
             raise ValueError("reward must be a function or a non-empty sequence of functions")
-        if _checks.is_traced(self.points, self.point_weights):
-            expectations = jnp.stack([self.expectations(one) for one in reward])
-        else:
-            expectations = jnp.asarray(self._expectations_on_host(reward))
-        atoms = expectations / (1 - gamma)
+        atoms = self._expectations(rewards) / (1 - gamma)
+        if callable(reward):
+            return ReturnDistribution(atoms[0], self.atom_weights)
         return ReturnDistribution(atoms, jnp.broadcast_to(self.atom_weights, atoms.shape))
 
-    def _expectations_on_host(
+    def _expectations(
         self, rewards: Sequence[Reward]
-    ) -> Float[np.ndarray, "rewards *batch m"]:
+    ) -> Float[Array | np.ndarray, "rewards *batch m"]:
         """Rewards are Python functions: with numbers at hand NumPy answers them soonest."""
+        if _checks.is_traced(self.points, self.point_weights):
+            values = jnp.stack([reward_values(reward, self.points) for reward in rewards])
+            return jnp.sum(self.point_weights * values, axis=-1)
         points, weights = np.asarray(self.points), np.asarray(self.point_weights)
         flat = points.reshape(-1, points.shape[-1])
         out = np.empty((len(rewards), *weights.shape[:-1]), points.dtype)
