@@ -45,7 +45,9 @@ def record(name: str, title: str, rows: list[dict[str, Any]], note: str) -> None
     print("\n".join(lines))
 
 
-def merge(name: str, rows: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:
+def merge(
+    name: str, rows: list[dict[str, Any]], key: tuple[str, ...], note: str = ""
+) -> list[dict[str, Any]]:
     """Puts rows into `docs/benchmarks/name.json` in the place of older ones of the same key."""
     path = RESULTS / f"{name}.json"
     old = json.loads(path.read_text())["rows"] if path.exists() else []
@@ -53,7 +55,7 @@ def merge(name: str, rows: list[dict[str, Any]], key: tuple[str, ...]) -> list[d
     kept = [row for row in old if tuple(row[column] for column in key) not in fresh]
     RESULTS.mkdir(parents=True, exist_ok=True)
     merged = kept + rows
-    write(path, json.dumps({"machine": machine(), "rows": merged}, indent=1))
+    write(path, json.dumps({"machine": machine(), "note": note, "rows": merged}, indent=1))
     return merged
 
 

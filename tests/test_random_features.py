@@ -127,3 +127,16 @@ def test_length_scales_grow_with_the_dimension(state_dim, key):
     found = part.prepare(None, key, state_dim).frequencies
     wanted = draw_features(key, state_dim, NUM_FEATURES, (1.5, 1.5)).frequencies
     np.testing.assert_allclose(found * max(1, state_dim / 3), wanted, rtol=1e-5)
+
+
+def test_distances_of_draws_are_unbiased_in_cosines_and_not_negative_in_moments(key):
+    """Of a few far draws: else an inverse multiquadric would gain by spreading them for ever."""
+    draws = 20 * jax.random.normal(jax.random.key(1), (8, 2, 2))
+    target = Target(jnp.zeros((0, 2)), jnp.zeros(0), StateMeasures(draws[4:]), jnp.array(1.0))
+    part = RandomFeatures(num_features=64)
+    prepared = part.prepare(None, key, 2)
+    compared = part.compare(prepared, StateMeasures(draws[:4]), target, drawn=True, unbiased=True)
+    cosines, *moments = (np.asarray(distances.across()) for distances in compared)
+    assert (cosines < 0).any()
+    for distances in moments:
+        assert (distances > -1e-3).all()

@@ -81,8 +81,8 @@ def three_states():
 
 
 def test_a_fast_model_comes_close_to_the_exact_laws(three_states):
-    """Measured 0.052, 0.059 and 0.055 for three seeds, in 2 s; without learning 1.2."""
-    assert three_states.share(FAST, updates=300) < 0.08
+    """Measured 0.038, 0.044 and 0.041 for three seeds, in 2 s; without learning 0.31."""
+    assert three_states.share(FAST, updates=300) < 0.06
 
 
 def test_where_there_is_one_future_all_atoms_agree_on_it():

@@ -189,13 +189,19 @@ class RandomFeatures(StateComparison):
         drawn: bool,
         unbiased: bool,
     ) -> tuple[EmbeddingDistances, ...]:
-        """From mean embeddings of atoms and of targets, one kernel after the other."""
-        features: list[Callable[[Array], Array]] = [prepared]
+        """From mean embeddings of atoms and of targets, one kernel after the other.
+
+        Only distances in cosines are unbiased. Estimates in moments have no bound: draws that
+        lie far apart would make some of them as negative as one likes, and a set comparison gains
+        by each.
+        """
+        moments: list[Callable[[Array], Array]] = []
         if self.linear:
-            features.append(lambda states: self.linear * states)
+            moments.append(lambda states: self.linear * states)
         if self.quadratic:
-            features.append(lambda states: self.quadratic * states**2)
-        return tuple(_embedded(one, source, target, drawn and unbiased) for one in features)
+            moments.append(lambda states: self.quadratic * states**2)
+        cosines = _embedded(prepared, source, target, drawn and unbiased)
+        return (cosines, *(_embedded(one, source, target, unbiased=False) for one in moments))
 
     def windows_together(self, num_points: int, batch_size: int) -> int:
         """All: one matrix product for the whole batch."""
