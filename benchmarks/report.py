@@ -31,6 +31,11 @@ The baselines were measured earlier than `fast`, on which they do not depend; th
 its parts is older than three changes of `fast`: a known source state, distances of moments, atoms
 that begin alike at all states. Seconds are those of one machine, whose speed varied up to twofold
 between runs.
+
+Defaults were chosen on the named rewards and sources, those of Windy Gridworld with 4 atoms among
+them, so the random bank is the fairer test. The two policies of Windy Gridworld were first trained
+for 60 s each: the one seed that was finished missed by 0.055 of the range, above the goal of 0.05.
+The table has all five seeds at 90 s; the goal sets no time.
 """
 
 
