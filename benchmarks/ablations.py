@@ -57,8 +57,8 @@ def particles(**changes: Any) -> DeltaLearner:
 PAPER_GROUP = "paper's parts, small"
 NOTE = (
     "Windy Gridworld, uniform policy, networks of 2 x 64 units; 11 atoms, the paper's parts 5. The "
-    "error is that of the random bank. All have the same seconds, without those of compiling, so a "
-    "cheaper part makes more updates. Written by `benchmarks/ablations.py`."
+    "error is that of the random bank. Variants of a group have the same seconds, without those of "
+    "compiling, so a cheaper part makes more updates. Written by `benchmarks/ablations.py`."
 )
 VARIANTS: dict[str, dict[str, DeltaLearner]] = {
     "fast, number of bootstrap steps": {

@@ -192,8 +192,9 @@ class RandomFeatures(StateComparison):
         """From mean embeddings of atoms and of targets, one kernel after the other.
 
         Only distances in cosines are unbiased. Estimates in moments have no bound: draws that
-        lie far apart would make some of them as negative as one likes, and a set comparison gains
-        by each.
+        lie far apart would make some of them as negative as one likes, and an inverse
+        multiquadric gains by each. The price is a bias that pulls `s` draws together, by a share
+        of `1/s` of their variance.
         """
         moments: list[Callable[[Array], Array]] = []
         if self.linear:
