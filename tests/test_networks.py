@@ -145,7 +145,7 @@ def test_bad_sizes_are_refused(settings, message):
 
 
 def test_particles_of_a_fresh_network_differ_between_atoms_more_than_between_states():
-    network = make_particle_network(jax.random.key(0), 20, 2, 30, 128, 2, 64, 2.5)
+    network = make_particle_network(jax.random.key(0), 20, 2, 30, 128, 2, 64, 1.8)
     states = jax.random.normal(jax.random.key(1), (50, 2))
     points, weights = jax.vmap(generate_particles, (None, 0))(network, states)
     by_state = np.std(points, axis=0).mean()

@@ -100,7 +100,7 @@ def small_problem():
     with jax.enable_x64(True):
         rng = np.random.default_rng(4)
         part = Particles(num_atoms=3, num_points=4, width=8, depth=2, num_frequencies=4)
-        shapes = jax.eval_shape(lambda key: part.init(key, 2), jax.random.key(0))
+        shapes = jax.eval_shape(lambda key: part.init(key, 2, 0.0), jax.random.key(0))
         network = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), shapes)
         bootstrap = StateMeasures(rng.normal(size=(2, 4, 2)))
         states = jnp.asarray(rng.normal(size=(3, 2)))

@@ -106,7 +106,7 @@ class DeltaLearner(Learner):
     def init(self, key: PRNGKeyArray, problem: Problem) -> DeltaState:
         """Fresh networks; the average starts as the network."""
         key_network, key_features = jax.random.split(key)
-        network = self.representation.init(key_network, problem.state_dim)
+        network = self.representation.init(key_network, problem.state_dim, problem.resolution)
         features = self.state_comparison.init(key_features, problem.state_dim)
         optimiser, adversary = self.optimisation.transformation(), self.state_comparison.adversary()
         return DeltaState(

@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from daleth._typing import ArrayLike
 from daleth.data import Normalisation, Windows
 from daleth.models.base import Model
 
@@ -17,10 +18,18 @@ Info = dict[str, Float[Array, ""]]
 
 
 class Problem(eqx.Module):
-    """What a learner must know of its data before it starts."""
+    """What a learner must know of its data before it starts.
+
+    Attributes:
+        normalisation: of states.
+        state_dim: `d`.
+        resolution: the distance in normalised units below which data show no structure, see
+            `daleth.data.resolution`; 0 for as many data as one likes.
+    """
 
     normalisation: Normalisation
     state_dim: int = eqx.field(static=True)
+    resolution: ArrayLike = 0.0
 
 
 class Learner(eqx.Module):

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from daleth._typing import ArrayLike
 from daleth.networks.layers import linear_layers
 
 _BY_STATE = 0.3  # standard deviation over source states at first; 1 between points and atoms
@@ -38,13 +39,23 @@ def make_particle_network(
     width: int,
     depth: int,
     num_frequencies: int,
-    frequency_scale: float,
+    frequency: ArrayLike,
 ) -> ParticleNetwork:
     """A fresh network; its points are about standard normal, as normalised states are.
 
     Points differ much more between atoms than between source states. So atoms share out the futures
     in the same way everywhere at first; if each state began on its own, neighbours would settle
     on different shares, and the borders between them would last.
+
+    Args:
+        key: for all that is drawn.
+        num_atoms: `m`.
+        state_dim: `d`.
+        num_points: `k`.
+        width: units of a hidden layer.
+        depth: hidden layers.
+        num_frequencies: `F`.
+        frequency: their standard deviation, in radians per unit of each component.
 
     Example:
         >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5)
@@ -60,8 +71,7 @@ def make_particle_network(
     key_weight, key_bias = jax.random.split(key_out)
     out_weight = jax.random.uniform(key_weight, (width + state_dim, *shape), minval=-1, maxval=1)
     return ParticleNetwork(
-        # A phase then has the same spread whatever the dimension of the state.
-        frequencies=frequencies * frequency_scale / jnp.sqrt(state_dim),
+        frequencies=frequencies * frequency,
         weights=weights,
         biases=biases,
         out_weight=out_weight * (_BY_STATE * math.sqrt(3 / width)),

@@ -1,14 +1,16 @@
 """How an atom is represented: a noise-fed generator, or weighted particles."""
 
 import abc
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import Count
+from daleth._typing import ArrayLike, Count
 from daleth.measures import StateMeasures
 from daleth.networks import (
     Generator,
@@ -20,6 +22,8 @@ from daleth.networks import (
 )
 from daleth.parts.part import Part
 
+_SMALLEST_RESOLUTION = 1e-6  # where all frames are one
+
 
 class Representation(Part):
     """Maps a network and a source state to `m` state measures, in normalised units."""
@@ -29,8 +33,8 @@ class Representation(Part):
     """Whether points are independent draws, and not the measure itself."""
 
     @abc.abstractmethod
-    def init(self, key: PRNGKeyArray, state_dim: int) -> Any:
-        """A fresh network."""
+    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> Any:
+        """A fresh network, for data that show structure down to this distance."""
 
     @abc.abstractmethod
     def measures(
@@ -74,8 +78,9 @@ class Generators(Representation):
             _checks.count(name, getattr(self, name))
         _checks.count("num_state_samples", self.num_state_samples, at_least=2)
 
-    def init(self, key: PRNGKeyArray, state_dim: int) -> Generator:
-        """Generators with a leading atom axis."""
+    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> Generator:
+        """Generators with a leading atom axis, whatever the resolution."""
+        del resolution
         return make_generators(
             key, self.num_atoms, state_dim, self.num_noise, self.width, self.depth
         )
@@ -116,7 +121,10 @@ class Particles(Representation):
         width: units of a hidden layer.
         depth: hidden layers.
         num_frequencies: random Fourier features of the state beside the state as input.
-        frequency_scale: their standard deviation over the states of the data, in radians.
+        frequency_scale: their standard deviation over the states of the data, in radians, at most.
+        largest_turn: the standard deviation of a phase over the resolution of the data, in radians,
+            at most: where data are few for their dimension, frequencies are lower. Higher ones
+            would let the network learn single futures by heart.
     """
 
     num_atoms: Count = eqx.field(static=True, default=51)
@@ -125,19 +133,22 @@ class Particles(Representation):
     depth: Count = eqx.field(static=True, default=2)
     num_frequencies: Count = eqx.field(static=True, default=256)
     frequency_scale: float = eqx.field(static=True, default=2.5)
+    largest_turn: float = eqx.field(static=True, default=0.5)
     drawn: ClassVar[bool] = False
 
     def __check_init__(self) -> None:
         for name in ("num_atoms", "num_points", "width", "depth", "num_frequencies"):
             _checks.count(name, getattr(self, name))
-        _checks.positive("frequency_scale", self.frequency_scale)
+        for name in ("frequency_scale", "largest_turn"):
+            _checks.positive(name, getattr(self, name))
 
-    def init(self, key: PRNGKeyArray, state_dim: int) -> ParticleNetwork:
+    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> ParticleNetwork:
         """One network for all atoms."""
+        # A phase has the same spread over the data whatever the dimension of the state.
+        finest = self.largest_turn / jnp.maximum(resolution, _SMALLEST_RESOLUTION)
+        frequency = jnp.minimum(self.frequency_scale / math.sqrt(state_dim), finest)
         sizes = (self.num_points, self.width, self.depth, self.num_frequencies)
-        return make_particle_network(
-            key, self.num_atoms, state_dim, *sizes, frequency_scale=self.frequency_scale
-        )
+        return make_particle_network(key, self.num_atoms, state_dim, *sizes, frequency=frequency)
 
     def measures(
         self,

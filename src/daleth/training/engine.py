@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from daleth.data import Trajectories, WindowSampler
+from daleth.data.resolution import resolution
 from daleth.models.base import Model, Origin
 from daleth.models.learner import Info, Learner, Problem, State
 from daleth.models.storage import with_origin
@@ -66,7 +67,9 @@ class Chunk(NamedTuple):
 
 def prepare(data: Trajectories, learner: Learner, seed: int, starts: str) -> tuple[Engine, State]:
     """The engine of a run, and the state before its first update."""
-    problem = Problem(data.normalisation(), data.state_dim)
+    normalisation = data.normalisation()
+    finest = jnp.float32(resolution(data.states, normalisation))
+    problem = Problem(normalisation, data.state_dim, finest)
     state, key_strata, key_updates = _begin(learner, problem, jnp.asarray(np.uint32(seed)))
     num_steps = learner.num_bootstrap_steps
     if starts == "stratified":
