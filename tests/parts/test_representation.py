@@ -1,13 +1,15 @@
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
 
 from daleth import Trajectories, fit
 from daleth.data.resolution import resolution
-from daleth.models.delta import DeltaLearner
+from daleth.models.delta import DeltaLearner, DeltaModel
 from daleth.parts import Particles
 
-SMALL = {"num_atoms": 2, "num_points": 2, "width": 4, "depth": 1}
+SMALL: dict[str, Any] = {"num_atoms": 2, "num_points": 2, "width": 4, "depth": 1}
 
 
 @pytest.mark.parametrize(
@@ -29,13 +31,15 @@ def test_fit_hands_the_resolution_of_its_data_to_the_network():
     model = fit(data, learner, updates=1)
     coarse = particles.largest_turn / resolution(data.states, data.normalisation())
     assert coarse < 0.5 * particles.frequency_scale / np.sqrt(8)
+    assert isinstance(model, DeltaModel)
     assert np.std(model.network.frequencies) == pytest.approx(coarse, rel=0.03)
 
 
 @pytest.mark.parametrize("name", ["frequency_scale", "largest_turn"])
 def test_scales_of_frequencies_are_positive(name):
+    settings: dict[str, Any] = {name: 0.0}
     with pytest.raises(ValueError, match=f"{name} must be positive"):
-        Particles(**{name: 0.0})
+        Particles(**settings)
 
 
 def test_resolution_may_be_traced(key):

@@ -7,7 +7,6 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from daleth._typing import ArrayLike
 from daleth.data import Normalisation, Windows
 from daleth.models.base import Model
 
@@ -29,7 +28,7 @@ class Problem(eqx.Module):
 
     normalisation: Normalisation
     state_dim: int = eqx.field(static=True)
-    resolution: ArrayLike = 0.0
+    resolution: Float[Array, ""] | float = 0.0
 
 
 class Learner(eqx.Module):

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from daleth._typing import ArrayLike
 from daleth.networks.layers import linear_layers
 
 _BY_STATE = 0.3  # standard deviation over source states at first; 1 between points and atoms
@@ -39,7 +38,7 @@ def make_particle_network(
     width: int,
     depth: int,
     num_frequencies: int,
-    frequency: ArrayLike,
+    frequency: Float[Array, ""] | float,
 ) -> ParticleNetwork:
     """A fresh network; its points are about standard normal, as normalised states are.
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import ArrayLike, Count
+from daleth._typing import Count
 from daleth.measures import StateMeasures
 from daleth.networks import (
     Generator,
@@ -33,7 +33,7 @@ class Representation(Part):
     """Whether points are independent draws, and not the measure itself."""
 
     @abc.abstractmethod
-    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> Any:
+    def init(self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float) -> Any:
         """A fresh network, for data that show structure down to this distance."""
 
     @abc.abstractmethod
@@ -78,7 +78,9 @@ class Generators(Representation):
             _checks.count(name, getattr(self, name))
         _checks.count("num_state_samples", self.num_state_samples, at_least=2)
 
-    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> Generator:
+    def init(
+        self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float
+    ) -> Generator:
         """Generators with a leading atom axis, whatever the resolution."""
         del resolution
         return make_generators(
@@ -142,7 +144,9 @@ class Particles(Representation):
         for name in ("frequency_scale", "largest_turn"):
             _checks.positive(name, getattr(self, name))
 
-    def init(self, key: PRNGKeyArray, state_dim: int, resolution: ArrayLike) -> ParticleNetwork:
+    def init(
+        self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float
+    ) -> ParticleNetwork:
         """One network for all atoms."""
         # A phase has the same spread over the data whatever the dimension of the state.
         finest = self.largest_turn / jnp.maximum(resolution, _SMALLEST_RESOLUTION)
