@@ -18,10 +18,10 @@ from scipy.stats import norm
 
 from daleth import ReturnDistribution
 from daleth.data import Trajectories
-from daleth.envs import LinearGaussian, environment, reward, reward_names, sources
+from daleth.envs import Environment, LinearGaussian, environment, reward, reward_names, sources
 from daleth.evaluation import reward_bank, true_returns, wasserstein
 from daleth.models.base import Model
-from daleth.policies import policy
+from daleth.policies import Policy, policy
 from daleth.targets import horizon
 
 CACHE = Path("~/.cache/daleth/benchmarks").expanduser()
@@ -39,19 +39,20 @@ class Questions:
 
     def ceiling(self) -> float:
         """The mean W1 of the Dirac at the true mean."""
-        return self._mean(lambda name: self.truth[name].dirac_at_mean())
+        return self.mean_error(lambda name: self.truth[name].dirac_at_mean())
 
     def floor(self, num_atoms: int) -> float:
         """The mean W1 of the best equal atoms."""
-        return self._mean(lambda name: self.truth[name].mid_quantiles(num_atoms))
+        return self.mean_error(lambda name: self.truth[name].mid_quantiles(num_atoms))
 
     def error(self, model: Model) -> float:
         """The mean W1 of a model."""
         answers = model.returns(list(self.rewards.values()), self.sources)
         indexed = {name: answers[i] for i, name in enumerate(self.rewards)}
-        return self._mean(indexed.__getitem__)
+        return self.mean_error(indexed.__getitem__)
 
-    def _mean(self, predicted: Callable[[str], ReturnDistribution]) -> float:
+    def mean_error(self, predicted: Callable[[str], ReturnDistribution]) -> float:
+        """The mean W1 of answers by the name of the reward."""
         return float(
             np.mean([wasserstein(predicted(name), true) for name, true in self.truth.items()])
         )
@@ -59,11 +60,13 @@ class Questions:
 
 @dataclass(frozen=True)
 class Setting:
-    """Trajectories of one policy, a discount, and questions."""
+    """Trajectories of one policy, a discount, questions, and the world that they come from."""
 
     name: str
     data: Trajectories
     gamma: float
+    env: Environment
+    policy: Policy
     named: Questions
     random: Questions
 
@@ -98,7 +101,7 @@ def linear_gaussian(dimension: int, gamma: float = 0.95, num_steps: int = 400_00
     named = _linear_questions(env, gamma, rng.normal(size=(8, dimension)), rng)
     drawn = data.states[rng.integers(0, data.num_frames, NUM_RANDOM_SOURCES)]
     name = f"linear-gaussian, d={dimension}, γ={gamma:g}"
-    return Setting(name, data, gamma, named, _linear_questions(env, gamma, drawn, rng))
+    return Setting(name, data, gamma, env, walk, named, _linear_questions(env, gamma, drawn, rng))
 
 
 PROBLEMS: dict[str, Callable[[], Setting]] = {
@@ -128,7 +131,7 @@ def _simulated(
     ):
         truth = simulate(rewards=asked, source_states=where, num_rollouts=num)
         questions.append(Questions(asked, where, truth))
-    return Setting(name, data, gamma, *questions)
+    return Setting(name, data, gamma, env, walk, *questions)
 
 
 def _linear_questions(

@@ -123,20 +123,31 @@ def compiling(rows: list[dict[str, Any]]) -> float | str:
 
 
 def side_by_side(rows: list[dict[str, Any]], column: str, latest: int) -> list[dict[str, Any]]:
-    """The errors of all methods at their last mark up to `latest`; the least is bold."""
+    """The errors of all methods at their last mark up to `latest`, with a level; least is bold.
+
+    The level is the floor of single rewards for named ones, and what atoms can do that were fitted
+    to the truth of all rewards together for the random bank.
+    """
     last: dict[tuple, dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in summary(rows):
         if mark(row["seconds"]) <= latest:
             last[(row["problem"], row["atoms"])][row["method"]] = row
     methods = ordered({row["method"] for row in rows})
+    fitted = {
+        (row["problem"], row["atoms"]): row["fitted to all rewards"]
+        for row in rows_of("fitted_atoms")
+    }
     out = []
     for (problem, atoms), found in last.items():
         least = min(row[column] for row in found.values())
         cells = {
             name: after(found[name], column, least) if name in found else "-" for name in methods
         }
-        floor = {"floor": found["fast"]["floor"]} if column == NAMED else {}
-        out.append({"problem": problem, "atoms": atoms, **floor, **cells})
+        if column == NAMED:
+            level = {"floor": found["fast"]["floor"]}
+        else:
+            level = {"fitted to the truth": fitted.get((problem, atoms), "-")}
+        out.append({"problem": problem, "atoms": atoms, **level, **cells})
     return out
 
 
