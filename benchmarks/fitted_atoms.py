@@ -21,7 +21,6 @@ from daleth import ReturnDistribution
 from daleth.evaluation import true_returns
 
 NUM_STEPS = 400
-ATOMS = {"windy, uniform": 4}  # where it is not 51
 
 
 def fit_points(samples: Float[Array, "n R"], num_points: int) -> Float[Array, "m R"]:
@@ -75,11 +74,11 @@ def run(setting: Setting, num_atoms: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
-    parser.add_argument("--atoms", type=int, help="instead of those of the benchmark")
+    parser.add_argument("--atoms", type=int, help="instead of those of the problem")
     options = parser.parse_args()
     for problem in options.problems:
         setting = PROBLEMS[problem]()
-        row = run(setting, options.atoms or ATOMS.get(setting.name, 51))
+        row = run(setting, options.atoms or setting.num_atoms)
         print(row, flush=True)
         merge("fitted_atoms", [row], key=("problem", "atoms"))
 

@@ -26,6 +26,7 @@ from daleth.targets import horizon
 
 CACHE = Path("~/.cache/daleth/benchmarks").expanduser()
 NUM_RANDOM_REWARDS, NUM_RANDOM_SOURCES = 64, 32
+NUM_ATOMS = 51  # where a problem does not say otherwise
 NUM_ROLLOUTS, NUM_BANK_ROLLOUTS = 20_000, 2_000
 
 
@@ -60,11 +61,12 @@ class Questions:
 
 @dataclass(frozen=True)
 class Setting:
-    """Trajectories of one policy, a discount, questions, and the world that they come from."""
+    """Trajectories of a policy, a discount, atoms for models, questions, and the world behind."""
 
     name: str
     data: Trajectories
     gamma: float
+    num_atoms: int
     env: Environment
     policy: Policy
     named: Questions
@@ -81,11 +83,13 @@ def pendulum(action_noise: float, num_steps: int = 4_000_000) -> Setting:
 
 
 def windy(policy_name: str, num_steps: int = 400_000) -> Setting:
-    """Windy Gridworld, 4 sources x 2 rewards for the uniform policy, the origin for the others."""
+    """Windy Gridworld: 4 atoms, 4 sources x 2 rewards for `uniform`, the origin for the others."""
     env, walk = environment("windy"), policy(f"windy/{policy_name}")
     states = jnp.array([[0.0, 0.0], [2.0, 2.0], [-2.0, 1.0], [3.0, -3.0]])
-    states = states if policy_name == "uniform" else states[:1]
-    return _simulated(f"windy, {policy_name}", "windy", env, walk, num_steps, states)
+    name = f"windy, {policy_name}"
+    if policy_name == "uniform":
+        return _simulated(name, "windy", env, walk, num_steps, states, num_atoms=4)
+    return _simulated(name, "windy", env, walk, num_steps, states[:1])
 
 
 def linear_gaussian(dimension: int, gamma: float = 0.95, num_steps: int = 400_000) -> Setting:
@@ -101,7 +105,8 @@ def linear_gaussian(dimension: int, gamma: float = 0.95, num_steps: int = 400_00
     named = _linear_questions(env, gamma, rng.normal(size=(8, dimension)), rng)
     drawn = data.states[rng.integers(0, data.num_frames, NUM_RANDOM_SOURCES)]
     name = f"linear-gaussian, d={dimension}, γ={gamma:g}"
-    return Setting(name, data, gamma, env, walk, named, _linear_questions(env, gamma, drawn, rng))
+    random = _linear_questions(env, gamma, drawn, rng)
+    return Setting(name, data, gamma, NUM_ATOMS, env, walk, named, random)
 
 
 PROBLEMS: dict[str, Callable[[], Setting]] = {
@@ -116,7 +121,13 @@ PROBLEMS: dict[str, Callable[[], Setting]] = {
 
 
 def _simulated(
-    name: str, world: str, env: Any, walk: Any, num_steps: int, states: jax.Array
+    name: str,
+    world: str,
+    env: Any,
+    walk: Any,
+    num_steps: int,
+    states: jax.Array,
+    num_atoms: int = NUM_ATOMS,
 ) -> Setting:
     gamma = 0.95
     data = Trajectories.from_environment(env, walk, num_steps, jax.random.key(1))
@@ -131,7 +142,7 @@ def _simulated(
     ):
         truth = simulate(rewards=asked, source_states=where, num_rollouts=num)
         questions.append(Questions(asked, where, truth))
-    return Setting(name, data, gamma, env, walk, *questions)
+    return Setting(name, data, gamma, num_atoms, env, walk, *questions)
 
 
 def _linear_questions(

@@ -1,19 +1,22 @@
 """How far from the truth, after how many seconds of training: every method on the same data.
 
     .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600
+    .venv/bin/python benchmarks/time_to_accuracy.py --missing  # all that is not recorded: days
 
 Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
 is scored after the run from snapshots, so scoring costs no training time. Needs an idle machine.
+Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import jax
-from _record import MARKS, merge
+from _record import MARKS, mark, merge, rows_of
 from problems import PROBLEMS, Questions, Setting
 
 from daleth import fit
@@ -26,6 +29,7 @@ from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
 from daleth.parts import Matched
 
+KEY = ("problem", "method", "atoms", "seed")  # of a run
 COMPILING = ("jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration")
 compiled: list[float] = []  # seconds of each tracing, lowering and compilation so far
 
@@ -108,6 +112,14 @@ def run(setting: Setting, method: str, seconds: float, seed: int, num_atoms: int
     return rows
 
 
+def recorded(*wanted: object) -> float:
+    """The last mark of a run that an earlier call has left; none is before all marks."""
+    rows = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY) == wanted]
+    if rows and not rows[0]["seconds"]:
+        return math.inf  # it needs no training
+    return max((mark(row["seconds"]) for row in rows), default=-math.inf)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     every = [*METHODS, "nearest trajectories"]
@@ -115,17 +127,24 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=every, choices=every)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--atoms", type=int, default=51)
+    parser.add_argument("--atoms", type=int, help="instead of those of the problem")
+    parser.add_argument(
+        "--missing", action="store_true", help="skip runs recorded to the last mark"
+    )
     options = parser.parse_args()
     if options.seconds < MARKS[0]:
         parser.error(f"--seconds must be at least {MARKS[0]}, got {options.seconds:g}")
     jax.monitoring.register_event_duration_secs_listener(listen)
     for problem in options.problems:
         setting = PROBLEMS[problem]()
+        num_atoms = options.atoms or setting.num_atoms
         for method in options.methods:
             for seed in options.seeds[:1] if method == "nearest trajectories" else options.seeds:
-                rows = run(setting, method, options.seconds, seed, options.atoms)
-                merge("time_to_accuracy", rows, key=("problem", "method", "atoms", "seed"))
+                wanted = (setting.name, method, num_atoms, seed)
+                if options.missing and recorded(*wanted) >= mark(options.seconds):
+                    continue
+                rows = run(setting, method, options.seconds, seed, num_atoms)
+                merge("time_to_accuracy", rows, key=KEY)
 
 
 if __name__ == "__main__":
