@@ -172,3 +172,24 @@ def test_distances_to_partners_are_columns_of_all(key):
     np.testing.assert_allclose(
         distances.within_to(partners), distances.within()[:, partners], atol=1e-5
     )
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "draws", "weighted points"])
+def test_partners_are_held_fixed_and_the_other_atoms_are_not(kind, key):
+    """The gradient of a distance in its first atom is that of all pairs, in the partner it is 0."""
+    points = jax.random.normal(key, (4, 3, 2))
+    weights = jnp.full((4, 3), 1 / 3)
+
+    def distances(ys):
+        if kind == "embeddings":
+            return EmbeddingDistances.of(ys.reshape(4, 6), jnp.zeros((1, 6)))
+        if kind == "draws":
+            return SampleDistances(ys, ys[:1])
+        return WeightedDistances(ys, weights, ys[:1], weights[:1], 0)
+
+    partners = jnp.array([2, 1])
+    to_one = jax.grad(lambda ys: distances(ys).within_to(partners)[0, 1])(points)
+    to_all = jax.grad(lambda ys: distances(ys).within()[0, 1])(points)
+    np.testing.assert_allclose(to_one[0], to_all[0], atol=1e-5)
+    assert np.abs(to_all[1]).max() > 1e-3
+    np.testing.assert_array_equal(to_one[1:], 0)

@@ -40,8 +40,13 @@ class Distances(eqx.Module):
         """Among atoms, with a diagonal of 0."""
 
     def within_to(self, partners: Int[Array, "p"]) -> Float[Array, "m p"]:
-        """Among atoms, to the partners alone."""
-        return self.within()[:, partners]
+        """Among atoms, to the partners alone, which are held fixed: no gradient moves them."""
+        distances = self.facing(partners).across()
+        return jnp.where(jnp.arange(len(distances))[:, None] == partners, 0, distances)
+
+    @abc.abstractmethod
+    def facing(self, partners: Int[Array, "p"]) -> "Distances":
+        """The same with these atoms, held fixed, in the place of the targets."""
 
     @abc.abstractmethod
     def within_target(self) -> Float[Array, "t t"]:
@@ -86,11 +91,10 @@ class EmbeddingDistances(Distances):
         """Among atoms."""
         return _from_gram(self.own @ self.own.T, self.own_bias)
 
-    def within_to(self, partners: Int[Array, "p"]) -> Float[Array, "m p"]:
-        """Among atoms, to the partners alone, at a cost of `O(m p)`."""
-        norms = jnp.sum(self.own**2, axis=-1) - self.own_bias
-        distances = norms[:, None] + norms[partners] - 2 * self.own @ self.own[partners].T
-        return jnp.where(jnp.arange(len(norms))[:, None] == partners, 0, distances)
+    def facing(self, partners: Int[Array, "p"]) -> "EmbeddingDistances":
+        """To atoms instead of targets."""
+        held = jax.lax.stop_gradient((self.own[partners], self.own_bias[partners]))
+        return EmbeddingDistances(self.own, held[0], self.own_bias, held[1])
 
     def within_target(self) -> Float[Array, "t t"]:
         """Among target atoms."""
@@ -120,6 +124,10 @@ class SampleDistances(Distances):
     def within(self) -> Float[Array, "m m"]:
         """Among atoms."""
         return pairwise_squared_mmd_within(self.ys)
+
+    def facing(self, partners: Int[Array, "p"]) -> "SampleDistances":
+        """To atoms instead of targets."""
+        return SampleDistances(self.ys, jax.lax.stop_gradient(self.ys[partners]))
 
     def within_target(self) -> Float[Array, "t t"]:
         """Among target atoms."""
@@ -152,6 +160,11 @@ class WeightedDistances(Distances):
     def within(self) -> Float[Array, "m m"]:
         """Among atoms."""
         return _from_gram(self._gram(False, False), self._bias(self.ys, self.weights))
+
+    def facing(self, partners: Int[Array, "p"]) -> "WeightedDistances":
+        """To atoms instead of targets."""
+        held = jax.lax.stop_gradient((self.ys[partners], self.weights[partners]))
+        return WeightedDistances(self.ys, self.weights, *held, self.num_drawn)
 
     def within_target(self) -> Float[Array, "t t"]:
         """Among target atoms."""

@@ -90,6 +90,20 @@ def test_a_random_choice_of_partners_has_the_mean_gradient_of_all():
     assert gradients.std(axis=0).max() > 0.02
 
 
+def test_partners_are_pushed_as_hard_as_the_other_atoms():
+    """64 atoms on a circle, 16 partners: were partners moved too, it would be 1 + 64/16 = 5 times.
+
+    The target at the centre pulls each atom with 2/64; what is left of the gradient is the push.
+    """
+    angles = 2 * jnp.pi * jnp.arange(64) / 64
+    circle = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=1)
+    gradient = jax.jit(jax.grad(energy), static_argnums=2)(circle, jnp.zeros((1, 2)), 16, KEY)
+    push = 2 / 64 - jnp.sum(gradient * circle, axis=1)
+    is_partner = jnp.isin(jnp.arange(64), jax.random.permutation(KEY, 64)[:16])
+    ratio = push[is_partner].mean() / push[~is_partner].mean()
+    assert 0.8 < ratio < 1.25
+
+
 def energy(own, other, num_partners, key):
     return Energy(num_partners)(EmbeddingDistances.of(own, other), key)
 

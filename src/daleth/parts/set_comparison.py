@@ -51,7 +51,8 @@ class Energy(SetComparison):
     a factor, averaged over random rewards in the span of the features: the very metric by which
     return distributions are scored. Its gradient in the atoms has the same mean if the targets are
     a random choice of all, and if the atoms $\mu_j$ of the second sum are: the cost is linear in
-    `m`.
+    `m`. These partners are held fixed, and the gradient of the others is doubled instead. Were they
+    moved too, those that happen to be partners would be pushed apart far more than the rest.
 
     Attributes:
         num_partners: how many atoms an atom is compared with in the second sum, at most.
@@ -70,11 +71,11 @@ class Energy(SetComparison):
         num_atoms = len(across)
         if num_atoms > self.num_partners:
             partners = jax.random.permutation(key, num_atoms)[: self.num_partners]
-            within = distances.within_to(partners)
+            one_sided = _lengths(distances.within_to(partners)).mean()
+            within = 2 * one_sided - jax.lax.stop_gradient(one_sided)
         else:
-            within = distances.within()
-        both = _lengths(within).mean() + _lengths(distances.within_target()).mean()
-        return 2 * _lengths(across).mean() - both
+            within = _lengths(distances.within()).mean()
+        return 2 * _lengths(across).mean() - within - _lengths(distances.within_target()).mean()
 
 
 class Matched(SetComparison):
