@@ -8,6 +8,7 @@ import pytest
 from daleth.networks import (
     Generator,
     InvertibleFeatures,
+    Plateaus,
     generate,
     generate_particles,
     make_generators,
@@ -17,6 +18,7 @@ from daleth.networks import (
 from daleth.networks.invertible import spectral_norm
 
 LIPSCHITZ = 0.9
+NOWHERE = Plateaus(jnp.zeros((2, 0)), jnp.zeros((2, 0)))
 
 
 def perturbed(features, scale):
@@ -145,7 +147,7 @@ def test_bad_sizes_are_refused(settings, message):
 
 
 def test_particles_of_a_fresh_network_differ_between_atoms_more_than_between_states():
-    network = make_particle_network(jax.random.key(0), 20, 2, 30, 128, 2, 64, 1.8)
+    network = make_particle_network(jax.random.key(0), 20, 2, 30, 128, 2, 64, 1.8, NOWHERE)
     states = jax.random.normal(jax.random.key(1), (50, 2))
     points, weights = jax.vmap(generate_particles, (None, 0))(network, states)
     by_state = np.std(points, axis=0).mean()

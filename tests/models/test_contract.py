@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from daleth import fit, load
-from daleth.data import Normalisation, Trajectories, Windows
+from daleth.data import Problem, Trajectories, Windows
 from daleth.envs import Corridor
 from daleth.models import DiracAtMean, EmpiricalModel, GymnasiumModel, MonteCarloModel
 from daleth.models.delta import DeltaLearner
-from daleth.models.learner import Problem
 from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
@@ -208,11 +207,10 @@ def test_save_and_load(make, tmp_path, key):
 @pytest.mark.parametrize("learner", DELTA_LEARNERS.values(), ids=list(DELTA_LEARNERS))
 def test_parts_fit_together_in_a_step(learner, key):
     """Traced only: a step of any combination has a loss, and a state of the same shapes."""
-    unit = Normalisation(jnp.zeros(1), jnp.ones(1))
     windows = Windows(jnp.zeros((4, 4, 1)), jnp.zeros(4, int), jnp.zeros(4, bool))
 
     def both():
-        state = learner.init(key, Problem(unit, 1))
+        state = learner.init(key, Problem.plain(1))
         return state, learner.step(key, state, windows)
 
     before, (after, info) = eqx.filter_eval_shape(both)

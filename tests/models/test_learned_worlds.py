@@ -136,3 +136,19 @@ def test_spread_where_returns_are_nearly_certain():
         np.testing.assert_allclose(returns.mean(), mean, atol=0.5 * float(std))
         ratios.append(returns.std() / std)
     assert 0.85 < np.mean(ratios) < 1.1
+
+
+def test_labels_are_met_exactly():
+    """Rewards on one position alone, `x == 3`, against the closed form.
+
+    Measured for four seeds: 0.02 to 0.05 off at most, 0.007 to 0.011 on average. Points that lie
+    near labels and not on them would have next to nothing.
+    """
+    model = fit(corridor_walks(), FAST, updates=500)
+    positions = np.arange(LAST + 1.0)[:, None]
+    on_one = [lambda x, label=label: 1.0 * (x[..., 0] == label) for label in range(LAST + 1)]
+    found = (1 - GAMMA) * np.asarray(model.returns(on_one, positions).mean()).T
+    exact = MarkovChain(Corridor(LAST + 1).transition_matrix(0.5), GAMMA).successor_measure()
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
+    assert np.abs(found - exact).max() < 0.1
+    assert np.abs(found - exact).mean() < 0.02

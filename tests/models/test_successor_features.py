@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from daleth import fit
-from daleth.data import Trajectories, Windows
+from daleth.data import Problem, Trajectories, Windows
 from daleth.envs import LinearGaussian
 from daleth.models import DiracAtMean
 from daleth.models.feature_moments import fit_reward, symmetric
-from daleth.models.learner import Problem
 from daleth.models.successor_features import GaussianSuccessorFeatures, SuccessorFeaturesLearner
 
 pytestmark = pytest.mark.slow
@@ -59,7 +58,7 @@ def model(data):
 
 def linear_state(key, weight, variance):
     """A state of the linear learner in one dimension: mean `weight * x`, constant covariance."""
-    problem = Problem(Trajectories.from_arrays([[0.0], [1.0]]).normalisation(), 1)
+    problem = Problem.of(Trajectories.from_arrays([[0.0], [1.0]]))
     state = LINEAR.init(key, problem)
     network = jax.tree.map(jnp.zeros_like, state.network)
     network = eqx.tree_at(

@@ -2,11 +2,13 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from daleth.data import Problem
 from daleth.distances import EmbeddingDistances
 from daleth.measures import StateMeasures
 from daleth.parts import Energy, InverseMultiquadric, Matched, Particles, RandomFeatures
@@ -114,8 +116,11 @@ def small_problem():
     with jax.enable_x64(True):
         rng = np.random.default_rng(4)
         part = Particles(num_atoms=3, num_points=4, width=8, depth=2, num_frequencies=4)
-        shapes = jax.eval_shape(lambda key: part.init(key, 2, 0.0), jax.random.key(0))
+        shapes = jax.eval_shape(lambda key: part.init(key, Problem.plain(2)), jax.random.key(0))
         network = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), shapes)
+        # No value recurs: on a plateau the gradient is that of the identity, by design.
+        flat = jax.tree.map(jnp.zeros_like, network.plateaus)
+        network = eqx.tree_at(lambda n: n.plateaus, network, flat)
         bootstrap = StateMeasures(rng.normal(size=(2, 4, 2)))
         states = jnp.asarray(rng.normal(size=(3, 2)))
         known = jnp.array([0.3, 0.2, 0.1])
@@ -143,8 +148,10 @@ def test_gradients_by_finite_differences(where, small_problem):
         value_and_gradient = jax.jit(jax.value_and_grad(loss))
         _, gradient = value_and_gradient(place)
         if where == "network":
-            # The frequencies are drawn once and for all: nothing may train them.
+            # Frequencies and plateaus are given once and for all: nothing may train them.
             assert not gradient.frequencies.any()
+            assert not gradient.plateaus.centres.any()
+            assert not gradient.plateaus.half_widths.any()
         rng = np.random.default_rng(5)
         for _ in range(3):
             direction = jax.tree.map(

@@ -3,6 +3,7 @@
 from daleth.data.describe import Description
 from daleth.data.episodes import End, Episode
 from daleth.data.normalise import Normalisation
+from daleth.data.problem import Problem
 from daleth.data.trajectories import Trajectories
 from daleth.data.windows import Windows, WindowSampler
 
@@ -11,6 +12,7 @@ __all__ = [
     "End",
     "Episode",
     "Normalisation",
+    "Problem",
     "Trajectories",
     "WindowSampler",
     "Windows",

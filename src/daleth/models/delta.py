@@ -11,10 +11,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import Count, Real
-from daleth.data import Normalisation, Windows
+from daleth.data import Normalisation, Problem, Windows
+from daleth.data.recurring import Recurring
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
-from daleth.models.learner import Info, Learner, Problem
+from daleth.models.learner import Info, Learner
 from daleth.parts import (
     AveragedAdam,
     Energy,
@@ -106,7 +107,7 @@ class DeltaLearner(Learner):
     def init(self, key: PRNGKeyArray, problem: Problem) -> DeltaState:
         """Fresh networks; the average starts as the network."""
         key_network, key_features = jax.random.split(key)
-        network = self.representation.init(key_network, problem.state_dim, problem.resolution)
+        network = self.representation.init(key_network, problem)
         features = self.state_comparison.init(key_features, problem.state_dim)
         optimiser, adversary = self.optimisation.transformation(), self.state_comparison.adversary()
         return DeltaState(
@@ -178,6 +179,7 @@ class DeltaLearner(Learner):
             network=state.average if self.optimisation.answers_average else state.network,
             representation=self.representation,
             normalisation=problem.normalisation,
+            recurring=problem.recurring,
             gamma=self.gamma,
             state_dim=problem.state_dim,
             known_source=self.known_source,
@@ -251,6 +253,7 @@ class DeltaModel(Model):
     network: Any
     representation: Representation
     normalisation: Normalisation
+    recurring: Recurring
     gamma: float = eqx.field(static=True)
     state_dim: int = eqx.field(static=True)
     known_source: bool = eqx.field(static=True)
@@ -262,7 +265,7 @@ class DeltaModel(Model):
         """
         normalised = self.normalisation.apply(source_state)
         learned = self.representation.answer(self.network, normalised, key)
-        measures = StateMeasures(
-            self.normalisation.invert(learned.points), learned.point_weights, learned.atom_weights
-        )
+        points = self.normalisation.invert(learned.points)
+        points = self.recurring.restore(points, self.normalisation.scale)
+        measures = StateMeasures(points, learned.point_weights, learned.atom_weights)
         return measures.after(source_state, self.gamma) if self.known_source else measures

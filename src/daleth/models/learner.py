@@ -7,28 +7,13 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from daleth.data import Normalisation, Windows
+from daleth.data import Problem, Windows
 from daleth.models.base import Model
 
 State = PyTree
 """Arrays that the next step needs: parameters, target parameters, optimiser states."""
 Info = dict[str, Float[Array, ""]]
 """Diagnostics of one step by name; `"loss"` is always among them."""
-
-
-class Problem(eqx.Module):
-    """What a learner must know of its data before it starts.
-
-    Attributes:
-        normalisation: of states.
-        state_dim: `d`.
-        resolution: the distance in normalised units below which data show no structure, see
-            `daleth.data.resolution`; 0 for as many data as one likes.
-    """
-
-    normalisation: Normalisation
-    state_dim: int = eqx.field(static=True)
-    resolution: Float[Array, ""] | float = 0.0
 
 
 class Learner(eqx.Module):

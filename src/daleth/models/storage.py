@@ -29,10 +29,10 @@ from jaxtyping import PyTree
 
 from daleth._files import FileFormat, read_tensors, write_tensors
 from daleth._version import __version__
-from daleth.data import Normalisation
+from daleth.data import Normalisation, Problem
 from daleth.models.base import Model, Origin
 from daleth.models.empirical import EmpiricalModel
-from daleth.models.learner import Learner, Problem
+from daleth.models.learner import Learner
 from daleth.models.mean import DiracAtMean
 from daleth.parts import PARTS, Part
 
@@ -179,8 +179,7 @@ def _skeleton(recipe: dict[str, Any], own_learners: dict[str, type[Learner]]) ->
 
 
 def _untrained(learner: Learner, state_dim: int) -> Model:
-    unit = Normalisation(jnp.zeros(state_dim), jnp.ones(state_dim))
-    problem = Problem(unit, state_dim)
+    problem = Problem.plain(state_dim)
     model = learner.model(learner.init(jax.random.key(0), problem), problem)
     return with_origin(model, Origin(learner, jnp.zeros(16, jnp.uint8)))
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from daleth import _checks
 from daleth._typing import ArrayLike, Count, Real, Reward
-from daleth.data import Normalisation, Windows
+from daleth.data import Normalisation, Problem, Windows
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.models.feature_moments import (
@@ -23,7 +23,7 @@ from daleth.models.feature_moments import (
     occupancy_moments,
     symmetric,
 )
-from daleth.models.learner import Info, Learner, Problem
+from daleth.models.learner import Info, Learner
 from daleth.returns import ReturnDistribution
 from daleth.rewards import reward_values
 from daleth.targets import target_weights

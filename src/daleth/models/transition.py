@@ -13,10 +13,10 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
 from daleth import _checks
 from daleth._typing import Count, Real
-from daleth.data import Normalisation, Windows
+from daleth.data import Normalisation, Problem, Windows
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
-from daleth.models.learner import Info, Learner, Problem
+from daleth.models.learner import Info, Learner
 from daleth.targets import horizon, rollout_weights
 
 _TRAJECTORIES_AT_ONCE = 2**14  # with layers of 256 numbers: 16 MiB each

@@ -7,12 +7,14 @@ from daleth.networks.invertible import (
     normalise,
 )
 from daleth.networks.particles import ParticleNetwork, generate_particles, make_particle_network
+from daleth.networks.plateaus import Plateaus
 
 __all__ = [
     "Generator",
     "InvertibleFeatures",
     "NormalisedFeatures",
     "ParticleNetwork",
+    "Plateaus",
     "generate",
     "generate_particles",
     "make_generators",

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth.networks.layers import linear_layers
+from daleth.networks.plateaus import Plateaus
 
 _BY_STATE = 0.3  # standard deviation over source states at first; 1 between points and atoms
 
@@ -21,6 +22,7 @@ class ParticleNetwork(eqx.Module):
         biases: one vector `[out]` a hidden layer.
         out_weight: to the components and the logit of each point, `[width + d, m, k * (d + 1)]`.
         out_bias: `[m, k * (d + 1)]`.
+        plateaus: where points rest; never trained.
     """
 
     frequencies: Float[Array, "d F"]
@@ -28,6 +30,7 @@ class ParticleNetwork(eqx.Module):
     biases: tuple[Float[Array, "..."], ...]
     out_weight: Float[Array, "inputs m out"]
     out_bias: Float[Array, "m out"]
+    plateaus: Plateaus
 
 
 def make_particle_network(
@@ -39,6 +42,7 @@ def make_particle_network(
     depth: int,
     num_frequencies: int,
     frequency: Float[Array, ""] | float,
+    plateaus: Plateaus,
 ) -> ParticleNetwork:
     """A fresh network; its points are about standard normal, as normalised states are.
 
@@ -55,9 +59,11 @@ def make_particle_network(
         depth: hidden layers.
         num_frequencies: `F`.
         frequency: their standard deviation, in radians per unit of each component.
+        plateaus: where points rest.
 
     Example:
-        >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5)
+        >>> nowhere = Plateaus(jnp.zeros((2, 0)), jnp.zeros((2, 0)))
+        >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5, nowhere)
         >>> points, weights = generate_particles(network, jnp.zeros(2))
         >>> points.shape, weights.shape
         ((4, 8, 2), (4, 8))
@@ -75,6 +81,7 @@ def make_particle_network(
         biases=biases,
         out_weight=out_weight * (_BY_STATE * math.sqrt(3 / width)),
         out_bias=jax.random.normal(key_bias, shape),
+        plateaus=plateaus,
     )
 
 
@@ -100,4 +107,4 @@ def generate_particles(
     out = flat.reshape(num_atoms, -1)
     num_points = out.shape[1] // (state_dim + 1)
     points = out[:, num_points:].reshape(num_atoms, num_points, state_dim)
-    return points, jax.nn.softmax(out[:, :num_points])
+    return network.plateaus(points), jax.nn.softmax(out[:, :num_points])

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import Count
+from daleth._typing import Count, Real
+from daleth.data import Problem
 from daleth.measures import StateMeasures
 from daleth.networks import (
     Generator,
     ParticleNetwork,
+    Plateaus,
     generate,
     generate_particles,
     make_generators,
@@ -33,8 +35,8 @@ class Representation(Part):
     """Whether points are independent draws, and not the measure itself."""
 
     @abc.abstractmethod
-    def init(self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float) -> Any:
-        """A fresh network, for data that show structure down to this distance."""
+    def init(self, key: PRNGKeyArray, problem: Problem) -> Any:
+        """A fresh network for such data."""
 
     @abc.abstractmethod
     def measures(
@@ -78,13 +80,10 @@ class Generators(Representation):
             _checks.count(name, getattr(self, name))
         _checks.count("num_state_samples", self.num_state_samples, at_least=2)
 
-    def init(
-        self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float
-    ) -> Generator:
-        """Generators with a leading atom axis, whatever the resolution."""
-        del resolution
+    def init(self, key: PRNGKeyArray, problem: Problem) -> Generator:
+        """Generators with a leading atom axis, whatever the data."""
         return make_generators(
-            key, self.num_atoms, state_dim, self.num_noise, self.width, self.depth
+            key, self.num_atoms, problem.state_dim, self.num_noise, self.width, self.depth
         )
 
     def measures(
@@ -127,6 +126,8 @@ class Particles(Representation):
         largest_turn: the standard deviation of a phase over the resolution of the data, in radians,
             at most: where data are few for their dimension, frequencies are lower. Higher ones
             would let the network learn single futures by heart.
+        plateau: half the width, in units of the data, of the outputs that give a value which recurs
+            in the data (`daleth.data.recurring`) exactly; 0 gives none.
     """
 
     num_atoms: Count = eqx.field(static=True, default=51)
@@ -136,6 +137,7 @@ class Particles(Representation):
     num_frequencies: Count = eqx.field(static=True, default=256)
     frequency_scale: float = eqx.field(static=True, default=2.5)
     largest_turn: float = eqx.field(static=True, default=0.5)
+    plateau: Real = eqx.field(static=True, default=0.3)
     drawn: ClassVar[bool] = False
 
     def __check_init__(self) -> None:
@@ -143,16 +145,22 @@ class Particles(Representation):
             _checks.count(name, getattr(self, name))
         for name in ("frequency_scale", "largest_turn"):
             _checks.positive(name, getattr(self, name))
+        if _checks.number("plateau", self.plateau) < 0:
+            raise ValueError(f"plateau must not be negative, got {self.plateau:g}")
 
-    def init(
-        self, key: PRNGKeyArray, state_dim: int, resolution: Float[Array, ""] | float
-    ) -> ParticleNetwork:
+    def init(self, key: PRNGKeyArray, problem: Problem) -> ParticleNetwork:
         """One network for all atoms."""
         # A phase has the same spread over the data whatever the dimension of the state.
-        finest = self.largest_turn / jnp.maximum(resolution, _SMALLEST_RESOLUTION)
-        frequency = jnp.minimum(self.frequency_scale / math.sqrt(state_dim), finest)
+        finest = self.largest_turn / jnp.maximum(problem.resolution, _SMALLEST_RESOLUTION)
+        frequency = jnp.minimum(self.frequency_scale / math.sqrt(problem.state_dim), finest)
         sizes = (self.num_points, self.width, self.depth, self.num_frequencies)
-        return make_particle_network(key, self.num_atoms, state_dim, *sizes, frequency=frequency)
+        return make_particle_network(
+            key, self.num_atoms, problem.state_dim, *sizes, frequency, self._plateaus(problem)
+        )
+
+    def _plateaus(self, problem: Problem) -> Plateaus:
+        values = problem.normalisation.apply(problem.recurring.values.T).T
+        return Plateaus.at(values, problem.recurring.present, self.plateau)
 
     def measures(
         self,

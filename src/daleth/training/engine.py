@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from daleth.data import Trajectories, WindowSampler
-from daleth.data.resolution import resolution
+from daleth.data import Problem, Trajectories, WindowSampler
 from daleth.models.base import Model, Origin
-from daleth.models.learner import Info, Learner, Problem, State
+from daleth.models.learner import Info, Learner, State
 from daleth.models.storage import with_origin
 from daleth.training.fingerprints import fingerprint
 
@@ -67,9 +66,7 @@ class Chunk(NamedTuple):
 
 def prepare(data: Trajectories, learner: Learner, seed: int, starts: str) -> tuple[Engine, State]:
     """The engine of a run, and the state before its first update."""
-    normalisation = data.normalisation()
-    finest = jnp.float32(resolution(data.states, normalisation))
-    problem = Problem(normalisation, data.state_dim, finest)
+    problem = Problem.of(data)
     state, key_strata, key_updates = _begin(learner, problem, jnp.asarray(np.uint32(seed)))
     num_steps = learner.num_bootstrap_steps
     if starts == "stratified":
