@@ -6,7 +6,7 @@ Reads what the other scripts left in `docs/benchmarks/`; measures nothing.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +35,14 @@ miss; it is a floor for one reward at a time, while a model answers all rewards 
 Seconds of training count those of compiling, which are also given apart. The random bank holds 64
 seeded random rewards at 32 source states drawn from the data.
 
-Every method has seen the same data. `fast` has three seeds or more, but one on Pendulum without
-noise: up to 600 s on Pendulum, 300 s on the linear-Gaussian problem with d=8 and γ=0.95, 120 s on
-the others with d ≥ 4, 60 s with d=2 and on Windy Gridworld (30 s with 4 atoms); single runs beyond
-60 s on Windy Gridworld are of one seed. Baselines have a minute and one seed, on Pendulum with
-noise 2 four of them three seeds, of which one ran for 300 s with three methods. Three seeds and 600
-s of everything would take 40 hours; runs are recorded one by one, and `time_to_accuracy.py
---missing` measures what is not there yet. Baselines that do not depend on `fast` were partly
-measured before its last changes, and so was `fast` on Pendulum and Windy Gridworld, where limiting
-frequencies by the data changes nothing. Seconds are those of one machine, whose speed varied up to
-twofold between runs. Without noise the Dirac at the true mean is all but the truth, so ratios there
-say how much spread a model makes up.
+Every method has seen the same data, but not all have the same seeds and seconds: which they have
+stands [in a table](#seeds-and-seconds). Three seeds and 600 s of everything would take 40 hours;
+runs are recorded one by one, and `time_to_accuracy.py --missing` measures what is not there yet.
+Baselines that do not depend on `fast` were partly measured before its last changes, and so was
+`fast` on Pendulum, where these change nothing: its frequencies are not limited by the data, and no
+value recurs. Seconds are those of one machine, whose speed varied up to twofold between runs.
+Without noise the Dirac at the true mean is all but the truth, so ratios there say how much spread a
+model makes up.
 
 A model answers all rewards with the same atoms, and in many directions 51 points lie less well than
 in one. *Fitted to the truth* in the table of the random bank says how well: points fitted at each
@@ -64,6 +61,7 @@ one missed by 0.055 of the range, above the goal of 0.05, the other by 0.033. Th
 seeds at 90 s; the goal sets no time.
 """
 AFTER_A_MINUTE = "after a minute of training, the mean over seeds; the least is bold."
+SEEDS_AND_SECONDS = "How many seeds were trained, and to which mark."
 
 
 def main() -> None:
@@ -76,6 +74,8 @@ def main() -> None:
         for column, what in ((NAMED, "Named rewards and sources"), (RANDOM, "The random bank")):
             shown = side_by_side(accuracy, column, latest=60)
             lines += [f"{what} {AFTER_A_MINUTE}", "", *table(shown), ""]
+        lines += ["### Seeds and seconds", "", SEEDS_AND_SECONDS, ""]
+        lines += [*table(seeds_and_seconds(accuracy)), ""]
         lines += ["### Every mark", "", *table(summary(accuracy)), ""]
     sections = (
         ("selection", "Choosing between two policies of Windy Gridworld, five seeds"),
@@ -130,6 +130,26 @@ def compiling(rows: list[dict[str, Any]]) -> float | str:
     """The mean of the seconds, where they were measured."""
     found = [row["compilation"] for row in rows if "compilation" in row]
     return float(np.mean(found)) if found else "-"
+
+
+def seeds_and_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many seeds a method has on each problem by its marks, longest runs first."""
+    last: dict[tuple, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        runs_of = last[(row["problem"], row["atoms"])][row["method"]]
+        runs_of[row["seed"]] = max(runs_of.get(row["seed"], 0), mark(row["seconds"]))
+
+    def cell(marks: dict[int, int]) -> str:
+        counts = sorted(Counter(marks.values()).items(), reverse=True)
+        return ", ".join(f"{count} × {seconds} s" for seconds, count in counts) or "-"
+
+    methods = ordered({row["method"] for row in rows if row["seconds"]})
+    return [
+        {"problem": problem, "atoms": atoms, **{name: cell(found[name]) for name in methods}}
+        for (problem, atoms), found in sorted(
+            last.items(), key=lambda item: (natural(item[0][0]), item[0][1])
+        )
+    ]
 
 
 def side_by_side(rows: list[dict[str, Any]], column: str, latest: int) -> list[dict[str, Any]]:

@@ -22,9 +22,8 @@ import jax.numpy as jnp
 from _record import record
 from naive import NaiveDeltaLearner
 
-from daleth.data import Normalisation, Windows
+from daleth.data import Problem, Windows
 from daleth.models.delta import DeltaLearner, DeltaState, fast_learner, paper_learner
-from daleth.models.learner import Problem
 from daleth.parts import Particles
 
 STATE_DIM, GAMMA, BATCH_SIZE = 3, 0.95, 32
@@ -86,8 +85,8 @@ def measure(version: str, num_atoms: int, batch_size: int) -> dict[str, Any]:
         terminated=jnp.zeros(batch_size, bool),
     )
     before = peak_bytes()
-    problem = Problem(Normalisation(jnp.zeros(STATE_DIM), jnp.ones(STATE_DIM)), STATE_DIM)
-    state = jax.tree.map(jnp.copy, learner.init(key_init, problem))  # to be donated, so not shared
+    fresh = learner.init(key_init, Problem.plain(STATE_DIM))
+    state = jax.tree.map(jnp.copy, fresh)  # to be donated, so not shared
 
     def updates(state: DeltaState, num: jax.Array) -> tuple[DeltaState, jax.Array]:
         """Some updates in a compiled loop, as in `fit`, and the last loss."""

@@ -17,10 +17,9 @@ import jax.numpy as jnp
 import optax
 from _record import record
 
-from daleth.data import Trajectories, WindowSampler
+from daleth.data import Problem, Trajectories, WindowSampler
 from daleth.envs import environment
 from daleth.models.delta import fast_learner
-from daleth.models.learner import Problem
 from daleth.policies import policy
 
 NUM_LOOPS = 200
@@ -56,7 +55,7 @@ def pieces() -> dict[str, dict]:
     walk = policy("pendulum/sac", action_noise=2.0)
     data = Trajectories.from_environment(env, walk, 200_000, jax.random.key(0))
     learner = fast_learner(0.95)
-    problem = Problem(data.normalisation(), data.state_dim)
+    problem = Problem.of(data)
     key = jax.random.key(1)
     sampler = WindowSampler.stratified(data, learner.num_bootstrap_steps, key)
     state = learner.init(key, problem)

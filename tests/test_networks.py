@@ -18,7 +18,7 @@ from daleth.networks import (
 from daleth.networks.invertible import spectral_norm
 
 LIPSCHITZ = 0.9
-NOWHERE = Plateaus(jnp.zeros((2, 0)), jnp.zeros((2, 0)))
+NOWHERE = Plateaus.at(jnp.zeros((2, 1)), jnp.zeros((2, 1), bool), 0.0)
 
 
 def perturbed(features, scale):

@@ -23,6 +23,12 @@ def test_by_hand():
     np.testing.assert_allclose(both[:, 1], 5.0, atol=1e-6)
 
 
+def test_values_that_lie_close_together_have_narrow_plateaus():
+    grid = Plateaus.at(jnp.array([[0.0, 0.1, 1.0]]), jnp.ones((1, 3), bool), HALF_WIDTH)
+    np.testing.assert_allclose(grid.half_widths, [[0.05, 0.05, 0.25]], atol=1e-7)
+    np.testing.assert_allclose(grid(grid.centres.T).ravel(), [0.0, 0.1, 1.0], atol=1e-6)
+
+
 def test_every_point_can_be_met_and_order_is_kept():
     outputs = jnp.linspace(-6.0, 6.0, 24_001)
     points = np.asarray(REST(jnp.stack([outputs, outputs], axis=1)))

@@ -2,6 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from daleth.data import Normalisation
 from daleth.data.recurring import Recurring
 
 
@@ -54,14 +55,28 @@ def test_half_the_way_to_the_next_data():
     np.testing.assert_allclose(restored, [0.0, 0.0, 1.6, 3.4, 4.0, 4.0])
 
 
-def test_rounding_is_undone_where_data_lie_close_to_a_value():
-    column = np.linspace(-1, 1, 2_000_001, dtype=np.float32)
-    column[:40_000] = 0.1
+def test_gaps_are_those_of_all_data_and_not_of_some():
+    column = np.zeros(300_000, np.float32)
+    column[150_000] = 1.0  # one frame, which is hardly among those that are looked through
     recurring = Recurring.of(column[:, None])
-    nearly = jnp.array([[0.1 + 1e-5], [0.1 - 1e-5], [0.1 + 1e-3], [0.1 - 1e-3]], jnp.float32)
-    restored = np.asarray(recurring.restore(nearly, jnp.array([2.0]))).ravel()
-    np.testing.assert_array_equal(restored[:2], np.float32(0.1))
-    np.testing.assert_array_equal(restored[2:], nearly[2:, 0])
+    assert recurring.above[0, 0] == 0.5
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_rounding_is_undone_where_data_lie_close_to_a_value(offset):
+    """A number that was normalised and put back has it again; its neighbours stay themselves."""
+    column = offset + np.linspace(-2, 2, 40_001)
+    column[:800] = offset + 0.3
+    states = column.astype(np.float32)[:, None]
+    recurring, normalisation = Recurring.of(states), Normalisation.of(states)
+    value = np.float32(offset + 0.3)
+    assert recurring.values[0, 0] == value
+    assert max(recurring.below[0, 0], recurring.above[0, 0]) < 0.01
+    there_and_back = normalisation.invert(normalisation.apply(recurring.values[:, :1]))
+    beside = jnp.array([[value - np.float32(0.1)], [value + np.float32(0.1)]])
+    restored = recurring.restore(jnp.concatenate([there_and_back, beside]), normalisation.scale)
+    np.testing.assert_array_equal(restored[:1], value)
+    np.testing.assert_array_equal(restored[1:], beside)
 
 
 def test_absent_values_restore_nothing():

@@ -8,18 +8,21 @@ from jaxtyping import Array, Bool, Float
 _NUM_VALUES = 8
 _LEAST_SHARE = 0.005
 _CANDIDATES = 1 << 16
-_ROUNDING = 1e-5  # of a number that went through normalisation and back, in units of the data
+_ROUNDING = 1e-5  # of a normalised number; going back to the units of the user adds some more
+_ULPS = 4
 
 
 class Recurring(eqx.Module):
     """The values that at least 0.5 % of all frames have in a component, to the last bit.
 
+    Up to eight of a component, the most frequent. They are looked for among 65,536 frames, drawn in
+    the same way whenever the data are the same.
+
     Attributes:
-        values: of each component the eight most frequent in ascending order, `[d, 8]`; 0 where
-            there are fewer.
+        values: of each component, in ascending order, `[d, 8]`; 0 where there are fewer.
         present: whether there is such a value, `[d, 8]`.
-        below: half the distance to the next lower state of the data, `[d, 8]`; infinite if there
-            is none.
+        below: half the distance to the next lower value of the data, `[d, 8]`; infinite if there is
+            none.
         above: half the distance to the next higher one, `[d, 8]`.
 
     Example:
@@ -35,21 +38,20 @@ class Recurring(eqx.Module):
 
     @classmethod
     def of(cls, states: Float[np.ndarray, "n d"]) -> "Recurring":
-        """Among 65,536 frames, drawn in the same way whenever the data are the same."""
+        """Those of the data, one component after the other."""
+        candidates = states
         if len(states) > _CANDIDATES:
-            states = states[np.random.default_rng(0).integers(len(states), size=_CANDIDATES)]
+            candidates = states[np.random.default_rng(0).integers(len(states), size=_CANDIDATES)]
         shape = (states.shape[1], _NUM_VALUES)
         values, below, above = np.zeros((3, *shape), np.float32)
         present = np.zeros(shape, bool)
         for component, column in enumerate(states.T):
-            different, counts = np.unique(column, return_counts=True)
-            # Once is no recurrence, however few frames there are.
-            often = np.flatnonzero(counts >= max(2, _LEAST_SHARE * len(column)))
-            chosen = np.sort(often[np.argsort(-counts[often], kind="stable")][:_NUM_VALUES])
-            here = (component, slice(len(chosen)))
-            values[here], present[here] = different[chosen], True
-            gaps = np.diff(different, prepend=-np.inf, append=np.inf) / 2
-            below[here], above[here] = gaps[chosen], gaps[chosen + 1]
+            for j, value in enumerate(_frequent(candidates[:, component])):
+                here = component, j
+                values[here], present[here] = value, True
+                lower = np.max(column, where=column < value, initial=-np.inf)
+                higher = np.min(column, where=column > value, initial=np.inf)
+                below[here], above[here] = (value - lower) / 2, (higher - value) / 2
         return cls(*map(jnp.asarray, (values, present, below, above)))
 
     @classmethod
@@ -61,18 +63,27 @@ class Recurring(eqx.Module):
     def restore(
         self, states: Float[Array, "*batch d"], scale: Float[Array, "d"]
     ) -> Float[Array, "*batch d"]:
-        """Where there are no data between a state and a value, the state has it, to the last bit.
+        """States that are nearer to a value than to all other data have it, to the last bit.
 
-        So has one that missed a value by rounding alone.
+        So have those that missed it by rounding alone.
 
         Args:
             states: in the units of the user.
-            scale: of each component, to which rounding is in proportion.
+            scale: by which they were normalised, `[d]`.
         """
         for j in range(_NUM_VALUES):
             value = self.values[:, j]
-            rounding = _ROUNDING * jnp.maximum(scale, jnp.abs(value))
+            rounding = _ROUNDING * scale + _ULPS * jnp.finfo(value.dtype).eps * jnp.abs(value)
             below, above = (jnp.maximum(gap[:, j], rounding) for gap in (self.below, self.above))
             near = (states >= value - below) & (states <= value + above)
             states = jnp.where(self.present[:, j] & near, value, states)
         return states
+
+
+def _frequent(column: Float[np.ndarray, "c"]) -> Float[np.ndarray, "r"]:
+    """The most frequent of the values that recur, in ascending order."""
+    different, counts = np.unique(column, return_counts=True)
+    # Once is no recurrence, however few frames there are.
+    often = np.flatnonzero(counts >= max(2, _LEAST_SHARE * len(column)))
+    by_frequency = often[np.argsort(-counts[often], kind="stable")]
+    return different[np.sort(by_frequency[:_NUM_VALUES])]

@@ -62,7 +62,7 @@ def make_particle_network(
         plateaus: where points rest.
 
     Example:
-        >>> nowhere = Plateaus(jnp.zeros((2, 0)), jnp.zeros((2, 0)))
+        >>> nowhere = Plateaus.at(jnp.zeros((2, 1)), jnp.zeros((2, 1), bool), 0.0)
         >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5, nowhere)
         >>> points, weights = generate_particles(network, jnp.zeros(2))
         >>> points.shape, weights.shape

@@ -32,8 +32,14 @@ class Plateaus(eqx.Module):
     def at(
         cls, values: Float[Array, "d r"], present: Bool[Array, "d r"], half_width: float
     ) -> "Plateaus":
-        """One plateau at each value that is present; these ascend by component."""
-        half_widths = half_width * present.astype(values.dtype)
+        """One plateau at each value that is present; these ascend by component.
+
+        Where values lie close together, a plateau is no wider than the way between two of them.
+        """
+        apart = jnp.where(present[:, 1:], jnp.diff(values, axis=1), jnp.inf)
+        apart = jnp.pad(apart, ((0, 0), (1, 1)), constant_values=jnp.inf)
+        nearest = jnp.minimum(apart[:, :-1], apart[:, 1:])
+        half_widths = jnp.where(present, jnp.minimum(half_width, nearest / 2), 0)
         below = jnp.cumsum(half_widths, axis=1) - half_widths
         above = jnp.sum(half_widths, axis=1, keepdims=True) - below - half_widths
         return cls(values + below - above, half_widths)

@@ -127,7 +127,7 @@ class Particles(Representation):
             at most: where data are few for their dimension, frequencies are lower. Higher ones
             would let the network learn single futures by heart.
         plateau: half the width, in units of the data, of the outputs that give a value which recurs
-            in the data (`daleth.data.recurring`) exactly; 0 gives none.
+            in the data (`daleth.data.recurring`) exactly, at most; 0 gives none.
     """
 
     num_atoms: Count = eqx.field(static=True, default=51)
