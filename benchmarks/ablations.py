@@ -83,6 +83,7 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
             FAST, state_comparison=RandomFeatures(length_scales=(0.05, 1.0))
         ),
         "constant rate, no long average": replace(FAST, optimisation=PlainAdam(1e-3)),
+        "no plateaus at values that recur": particles(plateau=0.0),
         "1 Fourier frequency": particles(num_frequencies=1),
         "8 points": particles(num_points=8),
         "32 points": particles(num_points=32),
