@@ -80,6 +80,7 @@ def main() -> None:
         lines += [*table(seeds_and_seconds(accuracy)), ""]
         lines += ["### Every mark", "", *table(summary(accuracy)), ""]
     sections = (
+        ("sources", "Where the source states of the linear-Gaussian problems lie"),
         ("selection", "Choosing between two policies of Windy Gridworld, five seeds"),
         ("update_speed", "Time and memory of an update"),
         ("where_time_goes", "Where the time of an update goes"),
