@@ -54,6 +54,11 @@ features with a Gaussian law do not have this limit, since they place their atom
 anew, and the truth of linear-Gaussian problems is Gaussian. More atoms lower the limit: with 204 of
 them `fast` is level with successor features on the problem with d=8 and γ=0.95 after two minutes.
 
+Ten minutes of `fast`, one seed, show where training for longer is too long. With d=16 and γ=0.95
+the error at named sources, most of them beyond 99 % of the data, rises from 0.13 to 0.17; elsewhere
+it falls or stays, or rises by less (d=4, γ=0.95: 0.10 to 0.12). Inputs that are smoother than the
+default avoid it: see [questions and limits](faq.md#can-it-be-trained-for-too-long).
+
 Defaults were chosen on the named rewards and sources, those of Windy Gridworld with 4 atoms among
 them. Trials showed the random bank too, but it decided less, so it is the fairer test. That points
 meet values which recur in the data was found on the named rewards of Windy Gridworld, which are 0
