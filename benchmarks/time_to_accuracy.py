@@ -7,6 +7,7 @@ Errors are mean W1 over the questions of a problem, divided by that of the Dirac
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
 is scored after the run from snapshots, so scoring costs no training time. Needs an idle machine.
 Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
+Snapshots are kept in the cache, and `--rescore` scores them again without any training.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import jax
 from _record import MARKS, mark, merge, rows_of
+from _snapshots import Snapshot, keep, kept
 from problems import PROBLEMS, Questions, Setting
 
 from daleth import fit
@@ -29,9 +32,21 @@ from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
 from daleth.parts import Matched
 
-KEY = ("problem", "method", "atoms", "seed")  # of a run
+NEAREST = "nearest trajectories"  # needs no training
 COMPILING = ("jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration")
 compiled: list[float] = []  # seconds of each tracing, lowering and compilation so far
+
+
+class Run(NamedTuple):
+    """What is trained, and on what."""
+
+    problem: str
+    method: str
+    atoms: int
+    seed: int
+
+
+KEY = Run._fields
 
 
 def listen(event: str, seconds: float, **_: object) -> None:
@@ -62,10 +77,8 @@ METHODS: dict[str, Callable[[float, int], Learner]] = {
 }
 
 
-def snapshots(
-    setting: Setting, learner: Learner, seconds: float, seed: int
-) -> list[tuple[float, int, Model]]:
-    """(seconds, updates, model) when the clock has passed a mark, or several at once."""
+def snapshots(setting: Setting, learner: Learner, seconds: float, seed: int) -> list[Snapshot]:
+    """One when the clock has passed a mark, or several at once."""
     started, taken = time.perf_counter(), []
     ahead = [mark for mark in MARKS if mark <= seconds]
     minutes = (ahead[-1] + 1) / 60
@@ -73,7 +86,7 @@ def snapshots(
     def look(update: int, model: Model) -> None:
         clock = time.perf_counter() - started
         if ahead and clock >= ahead[0]:
-            taken.append((clock, update, model))
+            taken.append(Snapshot(round(clock, 1), update, model))
             ahead[:] = [mark for mark in ahead if mark > clock]
 
     fit(setting.data, learner, minutes=minutes, seed=seed, callback=look, callback_every=50)
@@ -85,24 +98,34 @@ def score(questions: Questions, model: Model) -> float:
     return questions.error(model) / questions.ceiling()
 
 
-def run(setting: Setting, method: str, seconds: float, seed: int, num_atoms: int) -> list[dict]:
-    floor = setting.named.floor(num_atoms) / setting.named.ceiling()
-    shared = {"problem": setting.name, "method": method, "atoms": num_atoms, "seed": seed}
-    if method == "nearest trajectories":
-        models = [(0.0, 0, EmpiricalModel(setting.data, setting.gamma, num_atoms))]
+def train(setting: Setting, run: Run, seconds: float) -> None:
+    """Trains, and leaves snapshots in the cache."""
+    learner = METHODS[run.method](setting.gamma, run.atoms)
+    jax.clear_caches()  # every run compiles, not only the first seed's
+    before = sum(compiled)
+    taken = snapshots(setting, learner, seconds, run.seed)
+    keep(run, taken, round(sum(compiled) - before, 1))
+
+
+def scores(setting: Setting, run: Run) -> list[dict]:
+    """The rows of a run that needs no training, or of one whose snapshots were kept."""
+    floor = setting.named.floor(run.atoms) / setting.named.ceiling()
+    shared: dict[str, object] = dict(zip(KEY, run, strict=True))
+    if run.method == NEAREST:
+        models = [Snapshot(0.0, 0, EmpiricalModel(setting.data, setting.gamma, run.atoms))]
     else:
-        learner = METHODS[method](setting.gamma, num_atoms)
-        jax.clear_caches()  # every run compiles, not only the first seed's
-        before = sum(compiled)
-        models = snapshots(setting, learner, seconds, seed)
-        shared["compilation"] = round(sum(compiled) - before, 1)
+        found = kept(run)
+        if found is None:
+            print(f"no snapshots of {run}", flush=True)
+            return []
+        models, shared["compilation"] = found
     rows = []
-    for clock, update, model in models:
+    for seconds, updates, model in models:
         rows.append(
             {
                 **shared,
-                "seconds": round(clock, 1),
-                "updates": update,
+                "seconds": seconds,
+                "updates": updates,
                 "W1 / Dirac": score(setting.named, model),
                 "random bank": score(setting.random, model),
                 "floor": floor,
@@ -112,9 +135,9 @@ def run(setting: Setting, method: str, seconds: float, seed: int, num_atoms: int
     return rows
 
 
-def recorded(*wanted: object) -> float:
+def recorded(run: Run) -> float:
     """The last mark of a run that an earlier call has left; none is before all marks."""
-    rows = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY) == wanted]
+    rows = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY) == run]
     if rows and not rows[0]["seconds"]:
         return math.inf  # it needs no training
     return max((mark(row["seconds"]) for row in rows), default=-math.inf)
@@ -122,15 +145,15 @@ def recorded(*wanted: object) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    every = [*METHODS, "nearest trajectories"]
+    every = [*METHODS, NEAREST]
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
     parser.add_argument("--methods", nargs="+", default=every, choices=every)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--atoms", type=int, help="instead of those of the problem")
-    parser.add_argument(
-        "--missing", action="store_true", help="skip runs recorded to the last mark"
-    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--missing", action="store_true", help="skip runs recorded to the last mark")
+    which.add_argument("--rescore", action="store_true", help="train nothing, score what was kept")
     options = parser.parse_args()
     if options.seconds < MARKS[0]:
         parser.error(f"--seconds must be at least {MARKS[0]}, got {options.seconds:g}")
@@ -139,12 +162,13 @@ def main() -> None:
         setting = PROBLEMS[problem]()
         num_atoms = options.atoms or setting.num_atoms
         for method in options.methods:
-            for seed in options.seeds[:1] if method == "nearest trajectories" else options.seeds:
-                wanted = (setting.name, method, num_atoms, seed)
-                if options.missing and recorded(*wanted) >= mark(options.seconds):
+            for seed in options.seeds[:1] if method == NEAREST else options.seeds:
+                run = Run(setting.name, method, num_atoms, seed)
+                if options.missing and recorded(run) >= mark(options.seconds):
                     continue
-                rows = run(setting, method, options.seconds, seed, num_atoms)
-                merge("time_to_accuracy", rows, key=KEY)
+                if method != NEAREST and not options.rescore:
+                    train(setting, run, options.seconds)
+                merge("time_to_accuracy", scores(setting, run), key=KEY)
 
 
 if __name__ == "__main__":

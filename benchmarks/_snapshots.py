@@ -1,0 +1,55 @@
+"""Models as they were at the marks of a run, kept so that they can be scored again.
+
+They lie in the cache and not in the repository. How answers are read off a model can change without
+its training: then `time_to_accuracy.py --rescore` is a matter of seconds and not of hours.
+"""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from problems import CACHE
+
+from daleth import load
+from daleth._files import atomic_write
+from daleth.models.base import Model
+
+
+class Snapshot(NamedTuple):
+    """A model when the clock had passed a mark."""
+
+    seconds: float
+    updates: int
+    model: Model
+
+
+def keep(run: tuple[object, ...], snapshots: list[Snapshot], compilation: float) -> None:
+    """Writes the snapshots of a run in the place of older ones."""
+    folder = _folder(run)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for index, one in enumerate(snapshots):
+        one.model.save(folder / f"{index}.safetensors")
+    marks = [[one.seconds, one.updates] for one in snapshots]
+    content = {"run": run, "compilation": compilation, "marks": marks}
+    with atomic_write(folder / "run.json") as file:
+        file.write(json.dumps(content).encode())
+
+
+def kept(run: tuple[object, ...]) -> tuple[list[Snapshot], float] | None:
+    """The snapshots of a run and its seconds of compiling, if it was kept to its end."""
+    folder = _folder(run)
+    if not (folder / "run.json").exists():
+        return None
+    content = json.loads((folder / "run.json").read_text())
+    snapshots = [
+        Snapshot(seconds, updates, load(folder / f"{index}.safetensors"))
+        for index, (seconds, updates) in enumerate(content["marks"])
+    ]
+    return snapshots, content["compilation"]
+
+
+def _folder(run: tuple[object, ...]) -> Path:
+    return CACHE / "snapshots" / hashlib.sha256(repr(run).encode()).hexdigest()[:16]
