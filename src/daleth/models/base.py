@@ -4,18 +4,19 @@ import abc
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray, UInt8
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, UInt8
 
 from daleth import _checks
 from daleth._typing import ArrayLike, Reward
 from daleth.measures import StateMeasures
 from daleth.returns import ReturnDistribution
+from daleth.smoothing import FEWEST_ATOMS, nearest_atoms, smooth_returns
 
 if TYPE_CHECKING:
     from daleth.data import Trajectories
@@ -52,14 +53,23 @@ class Futures(eqx.Module):
     Attributes:
         measures: the atoms, with batch shape `[*batch]`.
         gamma: the discount factor under which they were formed.
+        neighbours: the atoms that are most like each atom, if returns are to be evened out.
     """
 
     measures: StateMeasures
     gamma: float = eqx.field(static=True)
+    neighbours: Int[Array, "*batch m n"] | None = None
 
     def returns(self, reward: Reward | Sequence[Reward]) -> ReturnDistribution:
-        """The return distribution of a reward, `[*batch]`, or of a sequence, `[R, *batch]`."""
-        return self.measures.returns(reward, self.gamma)
+        """The return distribution of a reward, `[*batch]`, or of a sequence, `[R, *batch]`.
+
+        With neighbours they are evened out (`daleth.smoothing`); `measures.returns` does not do so.
+        """
+        found = self.measures.returns(reward, self.gamma)
+        if self.neighbours is None:
+            return found
+        even = smooth_returns(found.atoms, self.neighbours)
+        return eqx.tree_at(lambda law: law.atoms, found, jnp.asarray(even))
 
 
 class Model(eqx.Module):
@@ -72,6 +82,11 @@ class Model(eqx.Module):
     """The discount factor under which the measures were formed."""
     state_dim: eqx.AbstractVar[int]
     """The number of components of a state."""
+    placed: ClassVar[bool] = False
+    """Whether atoms are equally likely and placed together, like quantiles, and not drawn.
+
+    Their returns are evened out, see `daleth.smoothing`.
+    """
     origin: Origin | None = eqx.field(default=None, kw_only=True)
     """Set by `daleth.fit`: the learner and the data behind a learned model."""
 
@@ -99,7 +114,7 @@ class Model(eqx.Module):
         batch, flat, keys = self._sources(source_state, key)
         rows = 1 if len(flat) == 1 else max(1, _CHUNK_NUMBERS // self.numbers_per_source())
         parts = [
-            self.batch_atoms(flat[i : i + rows], keys[i : i + rows]).returns(reward, self.gamma)
+            self._futures(self.batch_atoms(flat[i : i + rows], keys[i : i + rows])).returns(reward)
             for i in range(0, len(flat), rows)
         ]
         joined = jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=-2), *parts)
@@ -118,9 +133,13 @@ class Model(eqx.Module):
         """
         batch, flat, keys = self._sources(source_state, key)
         measures = self.batch_atoms(flat, keys)
-        return Futures(
-            jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), measures), self.gamma
+        return self._futures(
+            jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), measures)
         )
+
+    def _futures(self, measures: StateMeasures) -> Futures:
+        smooth = self.placed and measures.num_atoms >= FEWEST_ATOMS
+        return Futures(measures, self.gamma, nearest_atoms(measures) if smooth else None)
 
     @eqx.filter_jit
     def batch_atoms(

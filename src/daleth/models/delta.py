@@ -1,7 +1,7 @@
 """δ-models: atoms trained together towards n-step bootstrapped targets."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -250,6 +250,7 @@ def gamma_ensemble_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
 class DeltaModel(Model):
     """Learned atoms in the units of the user."""
 
+    placed: ClassVar[bool] = True
     network: Any
     representation: Representation
     normalisation: Normalisation

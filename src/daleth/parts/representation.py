@@ -136,7 +136,7 @@ class Particles(Representation):
     depth: Count = eqx.field(static=True, default=2)
     num_frequencies: Count = eqx.field(static=True, default=256)
     frequency_scale: float = eqx.field(static=True, default=2.5)
-    largest_turn: float = eqx.field(static=True, default=0.5)
+    largest_turn: float = eqx.field(static=True, default=0.25)
     plateau: Real = eqx.field(static=True, default=0.3)
     drawn: ClassVar[bool] = False
 
