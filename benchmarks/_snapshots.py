@@ -28,6 +28,7 @@ class Snapshot(NamedTuple):
 def keep(run: tuple[object, ...], snapshots: list[Snapshot], compilation: float) -> None:
     """Writes the snapshots of a run in the place of older ones."""
     folder = _folder(run)
+    (folder / "run.json").unlink(missing_ok=True)  # first: without it a folder counts for nothing
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for index, one in enumerate(snapshots):

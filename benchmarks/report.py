@@ -86,6 +86,7 @@ def main() -> None:
         lines += ["### Every mark", "", *table(summary(accuracy)), ""]
     sections = (
         ("sources", "Where the source states of the linear-Gaussian problems lie"),
+        ("smoothing", "Returns as they are, and evened out"),
         ("selection", "Choosing between two policies of Windy Gridworld, five seeds"),
         ("update_speed", "Time and memory of an update"),
         ("where_time_goes", "Where the time of an update goes"),

@@ -168,7 +168,8 @@ def main() -> None:
                     continue
                 if method != NEAREST and not options.rescore:
                     train(setting, run, options.seconds)
-                merge("time_to_accuracy", scores(setting, run), key=KEY)
+                if rows := scores(setting, run):
+                    merge("time_to_accuracy", rows, key=KEY)
 
 
 if __name__ == "__main__":

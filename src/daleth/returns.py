@@ -21,9 +21,10 @@ class ReturnDistribution(eqx.Module):
     r"""A discrete law of returns $\sum_i p_i \delta_{g_i}$, or a batch of them.
 
     Atoms keep the order in which they came, so the same index under two rewards is the same
-    future. Levels are masses of a tail (see `daleth.risk`): `cvar(0.1)` is the mean of the worst
-    tenth, `cvar(0.1, tail="upper")` of the best. A level or a value may be one number, giving
-    `[*batch]`, or a vector `[v]`, giving `[*batch, v]`.
+    future, give or take what evens out the returns of learned atoms. Levels are masses of a tail
+    (see `daleth.risk`): `cvar(0.1)` is the mean of the worst tenth, `cvar(0.1, tail="upper")` of
+    the best. A level or a value may be one number, giving `[*batch]`, or a vector `[v]`, giving
+    `[*batch, v]`.
 
     Attributes:
         atoms: the returns `g`, `[*batch, m]`.

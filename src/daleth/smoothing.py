@@ -1,6 +1,6 @@
 """Returns of atoms that serve all rewards at once, evened out along one reward."""
 
-from functools import cache
+from functools import lru_cache
 
 import equinox as eqx
 import jax
@@ -10,40 +10,43 @@ from jaxtyping import Array, Float, Int
 from scipy.special import ndtri
 
 from daleth import risk
-from daleth.measures import StateMeasures
 from daleth.risk import Numbers
 
 FEWEST_ATOMS = 16
-"""Fewer are not smoothed: a fit would have about as many coefficients as there are neighbours."""
+"""Fewer are not to be smoothed: a fit would have about as many coefficients as neighbours."""
 NUM_NEIGHBOURS = 4
-_BANDWIDTHS = 0.05 * 2.0 ** np.arange(7)  # in standard deviations of a normal law
+_BANDWIDTHS = 0.05 * 2.0 ** np.arange(6)  # in standard deviations of a normal law
 _WIDE = 10.0  # times the mean of five gaps at either side: a gap of the law
 _NOT_ACROSS = 0.35  # of the distance to such a gap is the bandwidth, at most
-_BLOCK = 2**17  # numbers
-_SAME = 1e-6  # returns that differ by less, in units of the largest, are a point mass
+_SAME = 1e-6  # three returns that differ by less, in units of the largest, are a point mass
+_BLOCK = 2**17  # numbers that stay in the processor's cache
+_MOMENTS = 2**24  # numbers that neighbours are looked for among at once
 
 
 @eqx.filter_jit
-def nearest_atoms(measures: StateMeasures) -> Int[Array, "*batch m 4"]:
-    """The four atoms that are most like each atom, by their first and second moments.
+def nearest_atoms(
+    points: Float[Array, "*batch m k d"], weights: Float[Array, "*batch m k"]
+) -> Int[Array, "*batch m 4"]:
+    """The four atoms that are most like each atom, by the first two moments of its states.
 
-    Moments are those of states in units of the spread of all points at the source state.
+    Args:
+        points: in units of the data.
+        weights: of the points of each atom.
     """
-    points = measures.points.reshape(-1, *measures.points.shape[-3:])
-    weights = measures.point_weights.reshape(points.shape[:-1])
-    found = jax.vmap(_nearest)(points, weights)
-    return found.reshape(*measures.batch_shape, *found.shape[1:])
+    *batch, m, k, d = points.shape
+    flat = points.reshape(-1, m, k, d), weights.reshape(-1, m, k)
+    at_once = max(1, _MOMENTS // (m * (m + d * d)))
+    found = jax.lax.map(lambda atoms: _nearest(*atoms), flat, batch_size=at_once)
+    return found.reshape(*batch, m, NUM_NEIGHBOURS)
 
 
 def _nearest(points: Float[Array, "m k d"], weights: Float[Array, "m k"]) -> Int[Array, "m 4"]:
-    shares = weights[..., None] / len(weights)
-    centred = points - jnp.sum(shares * points, axis=(0, 1))
-    spread = jnp.sqrt(jnp.sum(shares * centred**2, axis=(0, 1)))
-    scaled = centred / jnp.where(spread > 0, spread, 1.0)
-    first = jnp.einsum("mk,mki->mi", weights, scaled)
-    second = 0.5 * jnp.einsum("mk,mki,mkj->mij", weights, scaled, scaled)
-    moments = jnp.concatenate([first, second.reshape(len(first), -1)], axis=-1)
-    squared = jnp.sum((moments[:, None] - moments) ** 2, axis=-1)
+    centred = points - jnp.sum(weights[..., None] * points, axis=(0, 1)) / len(weights)
+    first = jnp.einsum("mk,mki->mi", weights, centred)
+    second = jnp.einsum("mk,mki,mkj->mij", weights, centred, centred)
+    moments = jnp.concatenate([first, 0.5 * second.reshape(len(first), -1)], axis=-1)
+    squares = jnp.sum(moments**2, axis=-1)
+    squared = squares[:, None] + squares - 2 * moments @ moments.T
     others = squared + jnp.diag(jnp.full(len(squared), jnp.inf))
     return jax.lax.top_k(-others, NUM_NEIGHBOURS)[1]
 
@@ -63,26 +66,28 @@ def smooth_returns(returns: Numbers, neighbours: Numbers) -> Numbers:
     these returns, neighbours are next to each other, and next to nothing changes; in many
     dimensions they are not, and much is averaged.
 
-    What is not smooth stays. No return moves further than about half its reach. Fits do not look
-    across a gap that is ten times as wide, relative to that of normal quantiles, as those around
-    it. Returns that are equal, a point mass, keep their value. The mean is kept, and so is the
-    order. Modes that are nearer to each other than that are smeared a little.
+    What is not smooth stays. No return moves further than half its reach, or out of the range of
+    all. Near a gap that is ten times as wide as those around it, measured by the gaps of normal
+    quantiles, bandwidths are small, and the gap is closed for the fit. Three equal returns are a
+    point mass and stay. The mean is kept, and so is the order.
 
     Args:
-        returns: of `m` atoms, `[..., *batch, m]`; at least 16.
+        returns: of `m` atoms, `[..., *batch, m]`.
         neighbours: four of each atom, `[*batch, m, 4]`.
 
     Example:
         >>> atoms = np.random.default_rng(0).normal(size=(51, 8))
-        >>> near = nearest_atoms(StateMeasures(atoms[:, None]))
+        >>> near = nearest_atoms(jnp.asarray(atoms[:, None]), jnp.ones((51, 1)))
         >>> uneven = np.sort(atoms[:, 0])
         >>> even = np.sort(smooth_returns(atoms[:, 0], near))
         >>> bool(np.diff(even, 2).std() < 0.5 * np.diff(uneven, 2).std())
         True
     """
-    if risk.backend(returns, neighbours) is jnp or returns.ndim < np.ndim(neighbours):
+    if risk.backend(returns, neighbours) is jnp:
         return _smooth(returns, neighbours)
-    # Rewards after rewards, as many as stay in the processor's cache.
+    returns, neighbours = np.asarray(returns), np.asarray(neighbours)
+    if returns.ndim < neighbours.ndim:
+        return _smooth(returns, neighbours)
     rows = max(1, _BLOCK * len(returns) // returns.size)
     blocks = [returns[i : i + rows] for i in range(0, len(returns), rows)]
     return np.concatenate([_smooth(block, neighbours) for block in blocks])
@@ -94,20 +99,28 @@ def _smooth(returns: Numbers, neighbours: Numbers) -> Numbers:
     order = xp.argsort(values, axis=-1, stable=True)
     back = xp.argsort(order, axis=-1)
     ordered = xp.take_along_axis(values, order, axis=-1)
+    mass = _point_masses(ordered)
     reach = xp.take_along_axis(_to_neighbours(values, neighbours), order, axis=-1)
-    reach = xp.where(_tied(ordered), 0.0, reach)
-    mean = values.mean(axis=-1, keepdims=True)
-    ordered = ordered - mean
-    scores = xp.asarray(_scores(values.shape[-1]), values.dtype)
-    bandwidth = _to_neighbours(scores[back], neighbours).mean(axis=-1, keepdims=True)
-    joined, room = _join(ordered, scores)
+    reach = xp.where(mass, 0.0, reach)
+    scores = xp.asarray(_levels_and_scores(values.shape[-1])[1], values.dtype)
+    apart = xp.take_along_axis(_to_neighbours(scores[back], neighbours), order, axis=-1)
+    num_free = xp.maximum((~mass).sum(axis=-1, keepdims=True), 1)
+    bandwidth = xp.where(mass, 0.0, apart).sum(axis=-1, keepdims=True) / num_free
+    joined, room = _join(ordered - values.mean(axis=-1, keepdims=True), scores, mass)
     fitted = _fitted(joined, xp.minimum(bandwidth, _NOT_ACROSS * room))
-    move = xp.clip(fitted - joined, -reach / 2, reach / 2)
-    # What the mean has moved is taken back in proportion to the reach, so point masses stay.
-    whole = reach.mean(axis=-1, keepdims=True)
-    move = move - move.mean(axis=-1, keepdims=True) * reach / xp.where(whole > 0, whole, 1.0)
-    even = xp.sort(ordered + move, axis=-1) + mean
-    return xp.take_along_axis(even, back, axis=-1).astype(returns.dtype)
+    down = xp.minimum(reach / 2, ordered - ordered[..., :1])
+    up = xp.minimum(reach / 2, ordered[..., -1:] - ordered)
+    even = ordered + _without_mean(xp.clip(fitted - joined, -down, up), down, up)
+    return xp.take_along_axis(xp.sort(even, axis=-1), back, axis=-1).astype(returns.dtype)
+
+
+def _without_mean(move: Numbers, down: Numbers, up: Numbers) -> Numbers:
+    """Moves between `-down` and `up` without their mean, which is taken where there is room."""
+    xp = risk.backend(move)
+    mean = move.mean(axis=-1, keepdims=True)
+    room = xp.where(mean > 0, move + down, up - move)
+    whole = room.mean(axis=-1, keepdims=True)
+    return move - mean * room / xp.where(whole > 0, whole, 1.0)
 
 
 def _to_neighbours(values: Numbers, neighbours: Numbers) -> Numbers:
@@ -119,17 +132,19 @@ def _to_neighbours(values: Numbers, neighbours: Numbers) -> Numbers:
     return abs(there - values[..., None]).mean(axis=-1)
 
 
-def _tied(ordered: Numbers) -> Numbers:
-    """Which sorted values are equal to the one before or behind, up to rounding."""
+def _point_masses(ordered: Numbers) -> Numbers:
+    """Which sorted values are one of three or more that are equal, up to rounding."""
     xp = risk.backend(ordered)
     largest = abs(ordered).max(axis=-1, keepdims=True)
     same = xp.diff(ordered, axis=-1) <= _SAME * largest
-    no = xp.zeros_like(same[..., :1])
-    return xp.concatenate([same, no], axis=-1) | xp.concatenate([no, same], axis=-1)
+    three = same[..., 1:] & same[..., :-1]
+    no = xp.zeros_like(three[..., :1])
+    padded = xp.concatenate([no, no, three, no, no], axis=-1)
+    return padded[..., 2:] | padded[..., 1:-1] | padded[..., :-2]
 
 
-def _join(ordered: Numbers, scores: Numbers) -> tuple[Numbers, Numbers]:
-    """Sorted values with wide gaps made as narrow as those around, and how far away these are.
+def _join(ordered: Numbers, scores: Numbers, mass: Numbers) -> tuple[Numbers, Numbers]:
+    """Sorted values with wide gaps closed, and the distance of each from gaps and point masses.
 
     Gaps are measured by those of normal quantiles, which grow towards the tails, and so are
     distances.
@@ -142,10 +157,11 @@ def _join(ordered: Numbers, scores: Numbers) -> tuple[Numbers, Numbers]:
     taken = xp.cumsum(xp.where(wide, (slopes - around) * steps, 0.0), axis=-1)
     first = xp.zeros_like(ordered[..., :1])
     joined = ordered - xp.concatenate([first, taken], axis=-1)
-    places = (scores[1:] + scores[:-1]) / 2
-    nowhere = first + xp.inf
-    below = xp.concatenate([-nowhere, xp.where(wide, places, -xp.inf)], axis=-1)
-    above = xp.concatenate([xp.where(wide, places, xp.inf), nowhere], axis=-1)
+
+    border = wide | (mass[..., 1:] != mass[..., :-1])
+    places, nowhere = (scores[1:] + scores[:-1]) / 2, first + xp.inf
+    below = xp.concatenate([-nowhere, xp.where(border, places, -xp.inf)], axis=-1)
+    above = xp.concatenate([xp.where(border, places, xp.inf), nowhere], axis=-1)
     last = xp.maximum.accumulate(below, axis=-1)
     following = xp.flip(xp.minimum.accumulate(xp.flip(above, axis=-1), axis=-1), axis=-1)
     return joined, xp.minimum(scores - last, following - scores)
@@ -154,35 +170,41 @@ def _join(ordered: Numbers, scores: Numbers) -> tuple[Numbers, Numbers]:
 def _around(slopes: Numbers, num: int = 5) -> Numbers:
     """The mean of the slopes before each slope or behind it, of so many; the larger of the two."""
     xp = risk.backend(slopes)
-    sums = xp.concatenate([xp.zeros_like(slopes[..., :1]), xp.cumsum(slopes, axis=-1)], axis=-1)
-    index = np.arange(slopes.shape[-1])
-    low, high = np.maximum(index - num, 0), np.minimum(index + 1 + num, len(index))
-    before = (sums[..., index] - sums[..., low]) / np.maximum(index - low, 1)
-    behind = (sums[..., high] - sums[..., index + 1]) / np.maximum(high - index - 1, 1)
-    return xp.maximum(before, behind)
+    before, behind = (each.T.astype(slopes.dtype) for each in _windows(slopes.shape[-1], num))
+    return xp.maximum(slopes @ before, slopes @ behind)
 
 
 def _fitted(ordered: Numbers, bandwidth: Numbers) -> Numbers:
-    """Sorted values after local fits, each at the nearest of the bandwidths."""
+    """Sorted values after local fits, interpolated between bandwidths; below the least, no fit."""
     xp = risk.backend(ordered, bandwidth)
-    steps = xp.log2(xp.maximum(bandwidth, _BANDWIDTHS[0]) / _BANDWIDTHS[0])
-    nearest = xp.clip(xp.round(steps), 0, len(_BANDWIDTHS) - 1)
+    steps = xp.log2(xp.maximum(bandwidth / _BANDWIDTHS[0], 0.5))
+    steps = xp.minimum(steps, len(_BANDWIDTHS) - 1)
     fitted = ordered
     for index, smoother in enumerate(_smoothers(ordered.shape[-1])):
-        fit = ordered @ smoother.T.astype(ordered.dtype)
-        fitted = xp.where(nearest == index, fit, fitted)
+        share = xp.maximum(1 - abs(steps - index), 0.0)
+        fitted = fitted + share * (ordered @ smoother.T.astype(ordered.dtype) - ordered)
     return fitted
 
 
-def _scores(num: int) -> Float[np.ndarray, "m"]:
-    """The normal quantiles at the levels of sorted values."""
-    return ndtri((np.arange(num) + 0.5) / num)
+def _levels_and_scores(num: int) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m"]]:
+    """The levels of sorted values, and the normal quantiles there."""
+    levels = (np.arange(num) + 0.5) / num
+    return levels, ndtri(levels)
 
 
-@cache
+@lru_cache(maxsize=4)
+def _windows(size: int, num: int) -> tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]]:
+    """The means of up to `num` numbers before each of a row, and behind it, as linear maps."""
+    behind = np.triu(np.tri(size, size, num), 1)
+    return tuple(
+        each / np.maximum(each.sum(axis=1, keepdims=True), 1) for each in (behind.T, behind)
+    )
+
+
+@lru_cache(maxsize=4)
 def _smoothers(num: int) -> tuple[Float[np.ndarray, "m m"], ...]:
     """The local fits at all levels as linear maps of sorted values, one for each bandwidth."""
-    levels, scores = (np.arange(num) + 0.5) / num, _scores(num)
+    levels, scores = _levels_and_scores(num)
     apart = scores[:, None] - scores
     regressors = np.stack([np.ones_like(apart), apart, levels[:, None] - levels], axis=-1)
     smoothers = []

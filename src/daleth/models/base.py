@@ -4,7 +4,7 @@ import abc
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from daleth import _checks
 from daleth._typing import ArrayLike, Reward
 from daleth.measures import StateMeasures
 from daleth.returns import ReturnDistribution
-from daleth.smoothing import FEWEST_ATOMS, nearest_atoms, smooth_returns
+from daleth.smoothing import smooth_returns
 
 if TYPE_CHECKING:
     from daleth.data import Trajectories
@@ -60,6 +60,13 @@ class Futures(eqx.Module):
     gamma: float = eqx.field(static=True)
     neighbours: Int[Array, "*batch m n"] | None = None
 
+    def __check_init__(self) -> None:
+        weights = self.measures.atom_weights
+        if self.neighbours is None or _checks.is_traced(weights):
+            return
+        if np.ptp(np.asarray(weights), axis=-1).max() > 1e-6:
+            raise ValueError("atoms must be equally likely for their returns to be evened out")
+
     def returns(self, reward: Reward | Sequence[Reward]) -> ReturnDistribution:
         """The return distribution of a reward, `[*batch]`, or of a sequence, `[R, *batch]`.
 
@@ -82,11 +89,6 @@ class Model(eqx.Module):
     """The discount factor under which the measures were formed."""
     state_dim: eqx.AbstractVar[int]
     """The number of components of a state."""
-    placed: ClassVar[bool] = False
-    """Whether atoms are equally likely and placed together, like quantiles, and not drawn.
-
-    Their returns are evened out, see `daleth.smoothing`.
-    """
     origin: Origin | None = eqx.field(default=None, kw_only=True)
     """Set by `daleth.fit`: the learner and the data behind a learned model."""
 
@@ -102,6 +104,8 @@ class Model(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> ReturnDistribution:
         """The whole return distribution of a reward, with no further learning.
+
+        If the model knows neighbours of atoms, returns are evened out: see `daleth.smoothing`.
 
         Args:
             reward: a vectorised function of states `[..., d] -> [...]`, or a sequence of `R`.
@@ -137,9 +141,16 @@ class Model(eqx.Module):
             jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), measures)
         )
 
+    def neighbours(self, measures: StateMeasures) -> Int[Array, "*batch m n"] | None:
+        """The atoms that are most like each atom, if their returns are to be evened out.
+
+        That is for atoms which are equally likely and placed together, like quantiles. There is
+        nothing to even out between independent draws.
+        """
+        del measures
+
     def _futures(self, measures: StateMeasures) -> Futures:
-        smooth = self.placed and measures.num_atoms >= FEWEST_ATOMS
-        return Futures(measures, self.gamma, nearest_atoms(measures) if smooth else None)
+        return Futures(measures, self.gamma, self.neighbours(measures))
 
     @eqx.filter_jit
     def batch_atoms(

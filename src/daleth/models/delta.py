@@ -1,7 +1,7 @@
 """δ-models: atoms trained together towards n-step bootstrapped targets."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -31,6 +31,7 @@ from daleth.parts import (
     SetComparison,
     StateComparison,
 )
+from daleth.smoothing import FEWEST_ATOMS, nearest_atoms
 from daleth.targets import (
     Target,
     draw_offsets,
@@ -183,6 +184,7 @@ class DeltaLearner(Learner):
             gamma=self.gamma,
             state_dim=problem.state_dim,
             known_source=self.known_source,
+            placed=self.set_comparison.places,
         )
 
     def _source_and_target(
@@ -250,7 +252,6 @@ def gamma_ensemble_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
 class DeltaModel(Model):
     """Learned atoms in the units of the user."""
 
-    placed: ClassVar[bool] = True
     network: Any
     representation: Representation
     normalisation: Normalisation
@@ -258,6 +259,7 @@ class DeltaModel(Model):
     gamma: float = eqx.field(static=True)
     state_dim: int = eqx.field(static=True)
     known_source: bool = eqx.field(static=True)
+    placed: bool = eqx.field(static=True)
 
     def atoms(self, source_state: Float[Array, "d"], key: PRNGKeyArray) -> StateMeasures:
         """Points `[m, k, d]`, or one more if the source state is known to be one of them.
@@ -270,3 +272,9 @@ class DeltaModel(Model):
         points = self.recurring.restore(points, self.normalisation.scale)
         measures = StateMeasures(points, learned.point_weights, learned.atom_weights)
         return measures.after(source_state, self.gamma) if self.known_source else measures
+
+    def neighbours(self, measures: StateMeasures) -> Int[Array, "*batch m n"] | None:
+        """Those of atoms that were trained together, if they are not too few to be evened out."""
+        if not self.placed or measures.num_atoms < FEWEST_ATOMS:
+            return None
+        return nearest_atoms(self.normalisation.apply(measures.points), measures.point_weights)

@@ -23,6 +23,8 @@ class SetComparison(Part):
     """Whether squared distances should be unbiased where points are draws."""
     all_targets: ClassVar[bool]
     """Whether every target atom is needed, or a random choice of them tells the same."""
+    places: ClassVar[bool] = True
+    """Whether atoms are placed together, and their set is the law, or each is trained alone."""
 
     @abc.abstractmethod
     def __call__(self, distances: Distances, key: PRNGKeyArray) -> Float[Array, ""]:
@@ -87,6 +89,7 @@ class Matched(SetComparison):
 
     unbiased: ClassVar[bool] = True
     all_targets: ClassVar[bool] = True
+    places: ClassVar[bool] = False
 
     def __call__(self, distances: Distances, key: PRNGKeyArray) -> Float[Array, ""]:
         """Atoms do not meet other atoms."""
