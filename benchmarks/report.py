@@ -50,7 +50,10 @@ source state to true returns of all 64 rewards together, without a network
 returns](how-it-works.md#from-atoms-to-returns) along each reward, and fitted points are taken as
 they are. What this is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor
 features with a Gaussian law place their atoms for each reward anew, and the truth of
-linear-Gaussian problems is Gaussian, so there they are the baseline to beat.
+linear-Gaussian problems is Gaussian, so there they are the baseline to beat. After a minute `fast`
+is below them on the named questions, by little with d = 4 and 16. They grow worse with time on most
+of these problems: stopped at their best mark, here after 10 or 30 s of one seed, they are level
+with `fast` at d = 2, or a few percent below it at d = 16.
 
 Defaults were chosen on the named rewards and sources, those of Windy Gridworld with 4 atoms among
 them. Trials showed the random bank too, but it decided less, so it is the fairer test. How returns
