@@ -64,7 +64,7 @@ def test_normal_and_uniform_quantiles_are_left_where_they_are(quantile):
 def test_along_many_directions_points_of_many_dimensions_lie_better():
     """Drawn in 8 dimensions, scaled to the true mean and spread; seen along 30 directions.
 
-    Measured 0.091 and 0.065 on average.
+    Measured 0.115 and 0.079 on average.
     """
     rng = np.random.default_rng(0)
     places = rng.normal(size=(NUM, 8))
@@ -96,7 +96,7 @@ def two_modes(levels, share=0.4, apart=10.0):
 def test_two_modes_far_apart_stay_apart():
     """Nearly even along the dimension of four in which the modes differ; the mean of 20 draws.
 
-    Measured 0.117 and 0.143; with fits across the gap 0.39.
+    Measured 0.117 and 0.120; with fits across the gap it was 0.39.
     """
     rng = np.random.default_rng(0)
     errors = []
@@ -108,7 +108,7 @@ def test_two_modes_far_apart_stay_apart():
         assert abs((even > 5).sum() - (places[:, 0] > 5).sum()) <= 1
         errors.append(missed(two_modes, places[:, 0], near))
     before, after = np.mean(errors, axis=0)
-    assert after < 1.4 * before, (before, after)
+    assert after < 1.2 * before, (before, after)
 
 
 @pytest.mark.parametrize("above", [0.0, 3.0], ids=["up to the mass", "behind a gap"])
