@@ -66,7 +66,7 @@ def linear_state(key, weight, variance):
         network,
         (jnp.array([[weight]]), jnp.array([variance])),
     )
-    return eqx.tree_at(lambda s: (s.network, s.target), state, (network, network))
+    return eqx.tree_at(lambda s: (s.network, s.average), state, (network, network))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,6 @@ def test_learner_contract(data):
         ({"num_frequencies": -1}, "num_frequencies must be at least 0"),
         ({"depth": 1.5}, "depth must be a whole number"),
         ({"frequency_scale": 0.0}, "frequency_scale must be positive"),
-        ({"target_step": 0.0}, r"target_step must lie in \(0, 1\]"),
         ({"num_data_states": 1}, "num_data_states must be at least 2"),
     ],
 )

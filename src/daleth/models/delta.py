@@ -140,8 +140,7 @@ class DeltaLearner(Learner):
         loss, gradient = eqx.filter_value_and_grad(descended)(state.network)
         updates, optimiser_state = optimiser.update(gradient, state.optimiser)
         network = eqx.apply_updates(state.network, updates)
-        step = self.optimisation.averaging_step(state.update)
-        average = jax.tree.map(lambda old, new: old + step * (new - old), state.average, network)
+        average = self.optimisation.moved(state.average, network, state.update)
         following = DeltaState(
             network, average, optimiser_state, features, features_optimiser, state.update + 1
         )
@@ -177,7 +176,7 @@ class DeltaLearner(Learner):
     def model(self, state: DeltaState, problem: Problem) -> "DeltaModel":
         """The atoms, in the units of the user."""
         return DeltaModel(
-            network=state.average if self.optimisation.answers_average else state.network,
+            network=self.optimisation.answering(state.average, state.network),
             representation=self.representation,
             normalisation=problem.normalisation,
             recurring=problem.recurring,

@@ -5,11 +5,12 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from daleth import _checks
-from daleth._typing import Count, Real
+from daleth._typing import Count
 from daleth.discrepancy import within_means
 from daleth.kernels import rational_quadratic, squared_distances
 from daleth.models.transition import TransitionKernel, TransitionLearner
 from daleth.networks import Generator
+from daleth.parts import AveragedAdam, Optimisation
 
 
 class PaperTransitionLearner(TransitionLearner):
@@ -39,7 +40,7 @@ class PaperTransitionLearner(TransitionLearner):
     num_state_samples: Count = eqx.field(static=True, default=32)
     num_noise: Count = eqx.field(static=True, default=8)
     depth: Count = eqx.field(static=True, default=3)
-    learning_rate: Real = eqx.field(static=True, default=3e-4)
+    optimisation: Optimisation = AveragedAdam(learning_rate=1e-3, decay_updates=2000)
     batch_size: Count = eqx.field(static=True, default=128)
 
     def __check_init__(self) -> None:

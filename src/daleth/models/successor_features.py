@@ -24,6 +24,7 @@ from daleth.models.feature_moments import (
     symmetric,
 )
 from daleth.models.learner import Info, Learner
+from daleth.parts import AveragedAdam, Optimisation
 from daleth.returns import ReturnDistribution
 from daleth.rewards import reward_values
 from daleth.targets import target_weights
@@ -36,9 +37,9 @@ class SuccessorFeaturesState(eqx.Module):
 
     features: FourierFeatures
     network: MomentNetwork
-    target: MomentNetwork
+    average: MomentNetwork
     data_states: Float[Array, "a d"]
-    num_updates: Int[Array, ""]
+    update: Int[Array, ""]
     optimiser: optax.OptState
 
 
@@ -51,7 +52,7 @@ class SuccessorFeaturesLearner(Learner):
     $$ M(x) = E\, T, \qquad C(x) = E\, (T - M(x)) (T - M(x))^T + \gamma^{2K} C(x_K) $$
 
     the second by the law of total variance; it is the recursion of the second moment without the
-    difference of large numbers. Both are regressed towards targets from a slowly moving copy of the
+    difference of large numbers. Both are regressed towards targets from an average of the
     network. The part of $S$ at the source itself, $(1-\gamma)\phi(x)$, is exact, and a terminal
     state keeps the mass that is left.
 
@@ -61,9 +62,8 @@ class SuccessorFeaturesLearner(Learner):
         frequency_scale: their size; about 1 over the finest length, in units of the data's scale.
         width: the number of units in a hidden layer.
         depth: the number of hidden layers; 0 means linear temporal differences.
-        learning_rate: the step size of Adam.
+        optimisation: of parameters.
         max_gradient_norm: longer gradients are shortened to this norm.
-        target_step: how far the copy moves towards the network in a step.
         batch_size: the number of windows in a step.
         num_bootstrap_steps: the length of a window.
         num_atoms: the number of atoms in an answer of the model.
@@ -81,9 +81,8 @@ class SuccessorFeaturesLearner(Learner):
     frequency_scale: Real = eqx.field(static=True, default=1.5)
     width: Count = eqx.field(static=True, default=128)
     depth: Count = eqx.field(static=True, default=1)
-    learning_rate: Real = eqx.field(static=True, default=1e-3)
+    optimisation: Optimisation = AveragedAdam(decay_updates=3000)
     max_gradient_norm: Real = eqx.field(static=True, default=1.0)
-    target_step: Real = eqx.field(static=True, default=0.01)
     batch_size: Count = eqx.field(static=True, default=64)
     num_bootstrap_steps: Count = eqx.field(static=True, default=10)
     num_atoms: Count = eqx.field(static=True, default=51)
@@ -97,9 +96,8 @@ class SuccessorFeaturesLearner(Learner):
         _checks.count("num_data_states", self.num_data_states, at_least=2)
         _checks.count("num_frequencies", self.num_frequencies, at_least=0)
         _checks.count("depth", self.depth, at_least=0)
-        for name in ("frequency_scale", "learning_rate", "max_gradient_norm"):
+        for name in ("frequency_scale", "max_gradient_norm"):
             _checks.positive(name, getattr(self, name))
-        _checks.share("target_step", self.target_step)
 
     def init(self, key: PRNGKeyArray, problem: Problem) -> SuccessorFeaturesState:
         """Random networks; standard normal states stand in for data that have not come yet."""
@@ -113,7 +111,7 @@ class SuccessorFeaturesLearner(Learner):
         data_states = jax.random.normal(key_states, (self.num_data_states, dimension))
         optimiser = self._optimiser().init(eqx.filter(network, eqx.is_array))
         return SuccessorFeaturesState(
-            features, network, network, data_states, jnp.array(0), optimiser
+            features, network, network, data_states, jnp.int32(0), optimiser
         )
 
     def step(
@@ -129,14 +127,12 @@ class SuccessorFeaturesLearner(Learner):
         (loss, parts), gradient = jax.value_and_grad(mean_losses, has_aux=True)(state.network)
         updates, optimiser = self._optimiser().update(gradient, state.optimiser)
         network = eqx.apply_updates(state.network, updates)
-        target = jax.tree.map(
-            lambda old, new: old + self.target_step * (new - old), state.target, network
-        )
+        average = self.optimisation.moved(state.average, network, state.update)
         # A ring of the newest start states: one new in a step, so that they are independent.
-        slot = state.num_updates % self.num_data_states
+        slot = state.update % self.num_data_states
         data_states = state.data_states.at[slot].set(windows.states[0, 0])
         new = SuccessorFeaturesState(
-            state.features, network, target, data_states, state.num_updates + 1, optimiser
+            state.features, network, average, data_states, state.update + 1, optimiser
         )
         return new, {"loss": loss, **{f"loss_{name}": part for name, part in parts.items()}}
 
@@ -150,7 +146,7 @@ class SuccessorFeaturesLearner(Learner):
         features = jax.vmap(state.features)(window.states)
         last = features[weights.bootstrap_index]
         mean, covariance = occupancy_moments(network, features[0], self.gamma)
-        mean_last, covariance_last = occupancy_moments(state.target, last, self.gamma)
+        mean_last, covariance_last = occupancy_moments(state.average, last, self.gamma)
         realised = weights.direct @ features + weights.bootstrap * mean_last
         deviation = realised - jax.lax.stop_gradient(mean)
         rows, columns = jnp.tril_indices(len(deviation))
@@ -158,10 +154,10 @@ class SuccessorFeaturesLearner(Learner):
         return jnp.mean((mean - realised) ** 2), jnp.mean((covariance - spread) ** 2)
 
     def model(self, state: SuccessorFeaturesState, problem: Problem) -> "GaussianSuccessorFeatures":
-        """Gaussian returns from the slowly moving copy, which is also the less noisy one."""
+        """Gaussian returns from the network that answers, in the units of the user."""
         return GaussianSuccessorFeatures(
             features=state.features,
-            network=state.target,
+            network=self.optimisation.answering(state.average, state.network),
             data_states=state.data_states,
             normalisation=problem.normalisation,
             gamma=self.gamma,
@@ -172,7 +168,7 @@ class SuccessorFeaturesLearner(Learner):
 
     def _optimiser(self) -> optax.GradientTransformation:
         return optax.chain(
-            optax.clip_by_global_norm(self.max_gradient_norm), optax.adam(self.learning_rate)
+            optax.clip_by_global_norm(self.max_gradient_norm), self.optimisation.transformation()
         )
 
 

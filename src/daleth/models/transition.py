@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from daleth import _checks
 from daleth._typing import Count, Real
@@ -17,6 +17,7 @@ from daleth.data import Normalisation, Problem, Windows
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.models.learner import Info, Learner
+from daleth.parts import AveragedAdam, Optimisation
 from daleth.targets import horizon, rollout_weights
 
 _TRAJECTORIES_AT_ONCE = 2**14  # with layers of 256 numbers: 16 MiB each
@@ -114,6 +115,7 @@ class TransitionState(eqx.Module):
     average: TransitionKernel
     state_range: StateRange
     optimiser: optax.OptState
+    update: Int[Array, ""]
 
 
 class TransitionLearner(Learner):
@@ -127,33 +129,29 @@ class TransitionLearner(Learner):
         gamma: the discount factor of the rollouts; learning the kernel does not depend on it.
         width: the number of units in a hidden layer.
         depth: the number of hidden layers.
-        learning_rate: the step size of Adam.
+        optimisation: of parameters.
         max_gradient_norm: longer gradients are shortened to this norm.
         batch_size: the number of transitions in a step.
         num_bootstrap_steps: always 1; a window is one transition.
         num_atoms: the number of rollouts in an answer of the model.
         tolerance: the mass that a rollout may leave beyond its horizon.
-        averaging_step: how far the average that is rolled out moves towards the kernel in a step.
     """
 
     gamma: Real = eqx.field(static=True, converter=_checks.discount)
     width: Count = eqx.field(static=True, default=256)
     depth: Count = eqx.field(static=True, default=2)
-    learning_rate: Real = eqx.field(static=True, default=1e-3)
+    optimisation: Optimisation = AveragedAdam(decay_updates=4000)
     max_gradient_norm: Real = eqx.field(static=True, default=10.0)
     batch_size: Count = eqx.field(static=True, default=256)
     num_bootstrap_steps: Count = eqx.field(static=True, default=1)
     num_atoms: Count = eqx.field(static=True, default=51)
     tolerance: Real = eqx.field(static=True, default=1e-3)
-    averaging_step: Real = eqx.field(static=True, default=0.01)
 
     def __check_init__(self) -> None:
         for name in ("width", "batch_size", "num_atoms"):
             _checks.count(name, getattr(self, name))
         _checks.count("depth", self.depth, at_least=0)
-        for name in ("learning_rate", "max_gradient_norm"):
-            _checks.positive(name, getattr(self, name))
-        _checks.share("averaging_step", self.averaging_step)
+        _checks.positive("max_gradient_norm", self.max_gradient_norm)
         horizon(self.gamma, self.tolerance)
         if _checks.count("num_bootstrap_steps", self.num_bootstrap_steps) != 1:
             raise ValueError(
@@ -179,9 +177,8 @@ class TransitionLearner(Learner):
         """A random kernel."""
         kernel = self.make_kernel(key, problem.state_dim)
         box = StateRange.at_mean(problem.state_dim)
-        return TransitionState(
-            kernel, kernel, box, self._optimiser().init(eqx.filter(kernel, eqx.is_array))
-        )
+        optimiser = self._optimiser().init(eqx.filter(kernel, eqx.is_array))
+        return TransitionState(kernel, kernel, box, optimiser, jnp.int32(0))
 
     def step(
         self, key: PRNGKeyArray, state: TransitionState, windows: Windows
@@ -196,17 +193,15 @@ class TransitionLearner(Learner):
         loss, gradient = jax.value_and_grad(mean_loss)(state.kernel)
         updates, optimiser = self._optimiser().update(gradient, state.optimiser)
         kernel = eqx.apply_updates(state.kernel, updates)
-        average = jax.tree.map(
-            lambda old, new: old + self.averaging_step * (new - old), state.average, kernel
-        )
+        average = self.optimisation.moved(state.average, kernel, state.update)
         box = state.state_range.widen(windows.states)
         info = {"loss": loss, "gradient_norm": optax.tree.norm(gradient)}
-        return TransitionState(kernel, average, box, optimiser), info
+        return TransitionState(kernel, average, box, optimiser, state.update + 1), info
 
     def model(self, state: TransitionState, problem: Problem) -> RolloutModel:
-        """Rollouts of the average kernel, in the units of the user."""
+        """Rollouts of the kernel that answers, in the units of the user."""
         return RolloutModel(
-            kernel=state.average,
+            kernel=self.optimisation.answering(state.average, state.kernel),
             state_range=state.state_range,
             normalisation=problem.normalisation,
             gamma=self.gamma,
@@ -217,7 +212,7 @@ class TransitionLearner(Learner):
 
     def _optimiser(self) -> optax.GradientTransformation:
         return optax.chain(
-            optax.clip_by_global_norm(self.max_gradient_norm), optax.adam(self.learning_rate)
+            optax.clip_by_global_norm(self.max_gradient_norm), self.optimisation.transformation()
         )
 
 

@@ -4,6 +4,7 @@ import abc
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
@@ -26,6 +27,15 @@ class Optimisation(Part):
     @abc.abstractmethod
     def averaging_step(self, update: Int[Array, ""]) -> Float[Array, ""]:
         """How far the average moves towards the parameters, in the update counted from 0."""
+
+    def moved(self, average: Any, parameters: Any, update: Int[Array, ""]) -> Any:
+        """The average after these parameters, those of the update counted from 0."""
+        step = self.averaging_step(update)
+        return jax.tree.map(lambda old, new: old + step * (new - old), average, parameters)
+
+    def answering(self, average: Any, parameters: Any) -> Any:
+        """Which of the two a model answers by."""
+        return average if self.answers_average else parameters
 
 
 class PlainAdam(Optimisation):
