@@ -13,10 +13,11 @@ from daleth.training import presets
 @pytest.fixture(autouse=True)
 def in_a_new_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tiny = {"width": 4, "depth": 1, "num_atoms": 3, "batch_size": 8}
-    monkeypatch.setitem(
-        presets.PRESETS, "tiny", lambda gamma: ResidualGaussianLearner(gamma=gamma, **tiny)
-    )
+
+    def tiny(gamma):
+        return ResidualGaussianLearner(gamma=gamma, width=4, depth=1, num_atoms=3, batch_size=8)
+
+    monkeypatch.setitem(presets.PRESETS, "tiny", tiny)
 
 
 def succeed(run, *arguments) -> dict:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import cache, partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -67,7 +68,7 @@ def learned(learner):
     return fit(Trajectories.from_arrays(np.minimum(walks, 4.0)), learner, updates=0)
 
 
-SMALL = {"num_atoms": NUM_ATOMS, "width": 8, "depth": 1}
+SMALL: dict[str, Any] = {"num_atoms": NUM_ATOMS, "width": 8, "depth": 1}
 GENERATORS = Generators(num_state_samples=3, num_answer_samples=5, num_noise=2, **SMALL)
 PARTICLES = Particles(num_points=3, num_frequencies=2, **SMALL)
 SHORT = {"batch_size": 4, "num_bootstrap_steps": 3}
