@@ -22,7 +22,7 @@ class Optimisation(Part):
 
     @abc.abstractmethod
     def transformation(self) -> optax.GradientTransformation:
-        """For the networks of atoms."""
+        """What makes updates out of gradients."""
 
     @abc.abstractmethod
     def averaging_step(self, update: Int[Array, ""]) -> Float[Array, ""]:
