@@ -31,6 +31,9 @@ from daleth.discrepancy import (
 )
 from daleth.kernels import rational_quadratic, squared_distances
 
+Partners = Int[Array, "p"] | slice
+"""Which atoms; a slice costs no gathering."""
+
 
 class Distances(eqx.Module):
     """Squared distances among `m` atoms, among `t` target atoms, and across."""
@@ -39,13 +42,14 @@ class Distances(eqx.Module):
     def within(self) -> Float[Array, "m m"]:
         """Among atoms, with a diagonal of 0."""
 
-    def within_to(self, partners: Int[Array, "p"]) -> Float[Array, "m p"]:
+    def within_to(self, partners: Partners) -> Float[Array, "m p"]:
         """Among atoms, to the partners alone, which are held fixed: no gradient moves them."""
         distances = self.facing(partners).across()
-        return jnp.where(jnp.arange(len(distances))[:, None] == partners, 0, distances)
+        atoms = jnp.arange(len(distances))
+        return jnp.where(atoms[:, None] == atoms[partners], 0, distances)
 
     @abc.abstractmethod
-    def facing(self, partners: Int[Array, "p"]) -> "Distances":
+    def facing(self, partners: Partners) -> "Distances":
         """The same with these atoms, held fixed, in the place of the targets."""
 
     @abc.abstractmethod
@@ -91,7 +95,7 @@ class EmbeddingDistances(Distances):
         """Among atoms."""
         return _from_gram(self.own @ self.own.T, self.own_bias)
 
-    def facing(self, partners: Int[Array, "p"]) -> "EmbeddingDistances":
+    def facing(self, partners: Partners) -> "EmbeddingDistances":
         """To atoms instead of targets."""
         held = jax.lax.stop_gradient((self.own[partners], self.own_bias[partners]))
         return EmbeddingDistances(self.own, held[0], self.own_bias, held[1])
@@ -125,7 +129,7 @@ class SampleDistances(Distances):
         """Among atoms."""
         return pairwise_squared_mmd_within(self.ys)
 
-    def facing(self, partners: Int[Array, "p"]) -> "SampleDistances":
+    def facing(self, partners: Partners) -> "SampleDistances":
         """To atoms instead of targets."""
         return SampleDistances(self.ys, jax.lax.stop_gradient(self.ys[partners]))
 
@@ -161,7 +165,7 @@ class WeightedDistances(Distances):
         """Among atoms."""
         return _from_gram(self._gram(False, False), self._bias(self.ys, self.weights))
 
-    def facing(self, partners: Int[Array, "p"]) -> "WeightedDistances":
+    def facing(self, partners: Partners) -> "WeightedDistances":
         """To atoms instead of targets."""
         held = jax.lax.stop_gradient((self.ys[partners], self.weights[partners]))
         return WeightedDistances(self.ys, self.weights, *held, self.num_drawn)

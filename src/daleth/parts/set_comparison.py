@@ -71,12 +71,11 @@ class Energy(SetComparison):
         """A V-statistic over atoms."""
         across = distances.across()
         num_atoms = len(across)
+        partners = slice(None)
         if num_atoms > self.num_partners:
             partners = jax.random.permutation(key, num_atoms)[: self.num_partners]
-            one_sided = _lengths(distances.within_to(partners)).mean()
-            within = 2 * one_sided - jax.lax.stop_gradient(one_sided)
-        else:
-            within = _lengths(distances.within()).mean()
+        one_sided = _lengths(distances.within_to(partners)).mean()
+        within = 2 * one_sided - jax.lax.stop_gradient(one_sided)
         return 2 * _lengths(across).mean() - within - _lengths(distances.within_target()).mean()
 
 
