@@ -52,6 +52,34 @@ def test_energy_of_one_atom_is_twice_the_distance():
     np.testing.assert_allclose(found, 2 * 5, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("repulsion", [0.0, 1 / 3, 0.5])
+@pytest.mark.parametrize("num_partners", [4, 5])
+def test_repulsion_moves_the_best_atoms_of_a_line_outwards(repulsion, num_partners):
+    """At the levels of the docstring the gradient is 0, and between them it is not.
+
+    With four partners of five, the mean over all choices.
+    """
+    levels = 0.5 + (jnp.arange(5.0) - 2) / (5 - repulsion)
+    uniform = (jnp.arange(1000.0)[:, None] + 0.5) / 1000
+    keys = jax.random.split(KEY, 4000 if num_partners < 5 else 1)
+
+    @jax.jit
+    @jax.grad
+    def gradient(atoms):
+        distances = EmbeddingDistances.of(atoms[:, None], uniform)
+        comparison = Energy(num_partners, repulsion)
+        return jax.vmap(lambda key: comparison(distances, key))(keys).mean()
+
+    np.testing.assert_allclose(gradient(levels), 0, atol=0.01)
+    assert np.abs(gradient(levels + 0.05)).min() > 0.03
+
+
+@pytest.mark.parametrize("repulsion", [-0.1, 1.0, float("nan")])
+def test_no_repulsion_that_drives_atoms_apart(repulsion):
+    with pytest.raises(ValueError, match="repulsion must"):
+        Energy(repulsion=repulsion)
+
+
 @pytest.mark.parametrize("comparison", [Energy(), InverseMultiquadric()])
 def test_zero_between_equal_sets_symmetric_and_blind_to_order(comparison):
     own, other = clouds(0)

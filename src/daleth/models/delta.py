@@ -88,7 +88,7 @@ class DeltaLearner(Learner):
     gamma: Real = eqx.field(static=True)
     representation: Representation = Particles()
     state_comparison: StateComparison = RandomFeatures()
-    set_comparison: SetComparison = Energy()
+    set_comparison: SetComparison = Energy(repulsion=1 / 3)
     optimisation: Optimisation = AveragedAdam()
     targets: str = eqx.field(static=True, default="exact")
     num_bootstrap_steps: Count = eqx.field(static=True, default=40)
@@ -213,8 +213,9 @@ def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
 
     So few atoms can be arranged in several ways that are equally good nearby and not elsewhere:
     they also get more features and a rate that falls later, to find an arrangement for all states.
-    The three kernels would each arrange them otherwise, so there is one. One target atom in an
-    update will do: it changes from update to update, and its mass is small beside the window's.
+    The three kernels would each arrange them otherwise, so there is one, and repulsion would take
+    them from where they serve best. One target atom in an update will do: it changes from update
+    to update, and its mass is small beside the window's.
     """
     if _checks.count("num_atoms", num_atoms) > _FEW_ATOMS:
         return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
@@ -222,6 +223,7 @@ def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
         gamma=gamma,
         representation=Particles(num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64),
         state_comparison=RandomFeatures(num_features=32, linear=0, quadratic=0),
+        set_comparison=Energy(),
         optimisation=AveragedAdam(decay_updates=1500),
         num_target_atoms=1,
     )
