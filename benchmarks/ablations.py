@@ -71,6 +71,7 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
         "inverse multiquadric instead of energy": replace(
             FAST, set_comparison=InverseMultiquadric()
         ),
+        "no repulsion": replace(FAST, set_comparison=Energy()),
         "generators instead of particles": replace(FAST, representation=GENERATORS),
         "generators, and sampled instead of exact targets": replace(
             FAST, representation=GENERATORS, targets="sampled"

@@ -126,6 +126,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "method": method,
                 "seconds": float(np.mean([one["seconds"] for one in found])),
                 "compiling": compiling(found),
+                "updates": int(np.mean([one["updates"] for one in found])),
                 "seeds": len(found),
                 "W1 / Dirac": float(np.mean(errors)),
                 "range": f"{min(errors):.3g} … {max(errors):.3g}" if len(errors) > 1 else "-",
