@@ -191,7 +191,15 @@ def test_a_non_finite_loss_without_a_folder_says_so():
         fit(tiny_data(), TinyLearner(explode_at=13), updates=15)
 
 
-def test_ctrl_c_ends_after_the_chunk_and_leaves_handlers_as_they_were():
+@pytest.fixture
+def ctrl_c_heard():
+    """A shell has its background jobs ignore Ctrl-C."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+def test_ctrl_c_ends_after_the_chunk_and_leaves_handlers_as_they_were(ctrl_c_heard):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
     def press(update, model):
@@ -206,7 +214,7 @@ def test_ctrl_c_ends_after_the_chunk_and_leaves_handlers_as_they_were():
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_a_second_ctrl_c_acts_at_once():
+def test_a_second_ctrl_c_acts_at_once(ctrl_c_heard):
     def press_twice(update, model):
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
