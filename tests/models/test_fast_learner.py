@@ -3,12 +3,13 @@
 import pytest
 
 from daleth.models.delta import DeltaLearner, fast_learner
-from daleth.parts import Particles, RandomFeatures
+from daleth.parts import Energy, Particles, RandomFeatures
 
 
 def test_few_atoms_have_a_smaller_network_and_more_points():
     few, many = fast_learner(0.9, 8), fast_learner(0.9, 9)
-    assert many == DeltaLearner(gamma=0.9, representation=Particles(num_atoms=9))
+    nine = Particles(num_atoms=9)
+    assert many == DeltaLearner(gamma=0.9, representation=nine, set_comparison=Energy())
     network, usual = few.representation, many.representation
     assert isinstance(network, Particles)
     assert isinstance(usual, Particles)
@@ -19,6 +20,12 @@ def test_few_atoms_have_a_smaller_network_and_more_points():
     assert isinstance(fewer, RandomFeatures)
     assert features.num_features > fewer.num_features
     assert (features.linear, features.quadratic) == (0, 0)
+
+
+def test_repulsion_goes_with_returns_that_are_evened_out():
+    as_they_are, evened_out = fast_learner(0.9, 15), fast_learner(0.9, 16)
+    assert as_they_are.set_comparison == Energy()
+    assert evened_out == DeltaLearner(gamma=0.9, representation=Particles(num_atoms=16))
 
 
 def test_by_default_it_is_the_default_of_every_part():

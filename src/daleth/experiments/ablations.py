@@ -18,7 +18,7 @@ from daleth._optional import require
 from daleth.experiments import _pendulum
 from daleth.experiments._output import Claim, save
 from daleth.models.delta import DeltaLearner, paper_learner
-from daleth.parts import Generators, Gram, Particles, PlainAdam
+from daleth.parts import Energy, Generators, Gram, Particles, PlainAdam
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,11 +95,12 @@ def run(config: Config) -> tuple[Claim, list[Path]]:
 
 
 def small_fast_learner(budget: Budget, num_bootstrap_steps: int, num_atoms: int) -> DeltaLearner:
-    """Particles, random features, exact targets, energy distance."""
+    """Particles, random features, exact targets, energy distance without repulsion."""
     particles = Particles(num_atoms, num_points=16, width=budget.width, num_frequencies=64)
     return DeltaLearner(
         gamma=_pendulum.GAMMA,
         representation=particles,
+        set_comparison=Energy(),
         num_bootstrap_steps=num_bootstrap_steps,
         batch_size=64,
     )

@@ -209,21 +209,28 @@ class DeltaLearner(Learner):
 
 
 def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
-    """The defaults; for up to 8 atoms a smaller network with more points, which learns them faster.
+    """The defaults; fewer than 16 atoms without repulsion, and up to 8 with a smaller network.
 
-    So few atoms can be arranged in several ways that are equally good nearby and not elsewhere:
-    they also get more features and a rate that falls later, to find an arrangement for all states.
-    The three kernels would each arrange them otherwise, so there is one, and repulsion would take
-    them from where they serve best. One target atom in an update will do: it changes from update
-    to update, and its mass is small beside the window's.
+    Returns of so few are answered as they are, and repulsion would take atoms from where they then
+    serve best.
+
+    Up to 8 can be arranged in several ways that are equally good nearby and not elsewhere. They
+    learn faster with a smaller network of more points, and get more features and a rate that falls
+    later, to find an arrangement for all states. The three kernels would each arrange them
+    otherwise, so there is one. One target atom in an update will do: it changes from update to
+    update, and its mass is small beside the window's.
     """
-    if _checks.count("num_atoms", num_atoms) > _FEW_ATOMS:
-        return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
-    return DeltaLearner(
-        gamma=gamma,
+    atoms = Particles(num_atoms=_checks.count("num_atoms", num_atoms))
+    learner = DeltaLearner(gamma=gamma, representation=atoms)
+    if num_atoms >= FEWEST_ATOMS:
+        return learner
+    learner = dataclasses.replace(learner, set_comparison=Energy())
+    if num_atoms > _FEW_ATOMS:
+        return learner
+    return dataclasses.replace(
+        learner,
         representation=Particles(num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64),
         state_comparison=RandomFeatures(num_features=32, linear=0, quadratic=0),
-        set_comparison=Energy(),
         optimisation=AveragedAdam(decay_updates=1500),
         num_target_atoms=1,
     )
