@@ -1,8 +1,11 @@
 """What every benchmark leaves behind: JSON with machine and versions, and a Markdown table."""
 
+import fcntl
 import json
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -50,13 +53,24 @@ def merge(
 ) -> list[dict[str, Any]]:
     """Puts rows into `docs/benchmarks/name.json` in the place of older ones of the same key."""
     path = RESULTS / f"{name}.json"
-    old = json.loads(path.read_text())["rows"] if path.exists() else []
-    fresh = {tuple(row[column] for column in key) for row in rows}
-    kept = [row for row in old if tuple(row[column] for column in key) not in fresh]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    merged = kept + rows
-    write(path, json.dumps({"machine": machine(), "note": note, "rows": merged}, indent=1))
+    with _alone_in(RESULTS):
+        fresh = {tuple(row[column] for column in key) for row in rows}
+        kept = [row for row in rows_of(name) if tuple(row[column] for column in key) not in fresh]
+        merged = kept + rows
+        write(path, json.dumps({"machine": machine(), "note": note, "rows": merged}, indent=1))
     return merged
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Other processes that ask for the same wait: two may have rows to merge at once."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def mark(seconds: float) -> int:

@@ -25,8 +25,8 @@ class Snapshot(NamedTuple):
     model: Model
 
 
-def keep(run: tuple[object, ...], snapshots: list[Snapshot], compilation: float) -> None:
-    """Writes the snapshots of a run in the place of older ones."""
+def keep(run: tuple[object, ...], snapshots: list[Snapshot], compilation: float | None) -> None:
+    """Writes the snapshots of a run in the place of older ones, and its seconds of compiling."""
     folder = _folder(run)
     (folder / "run.json").unlink(missing_ok=True)  # first: without it a folder counts for nothing
     shutil.rmtree(folder, ignore_errors=True)
@@ -39,8 +39,8 @@ def keep(run: tuple[object, ...], snapshots: list[Snapshot], compilation: float)
         file.write(json.dumps(content).encode())
 
 
-def kept(run: tuple[object, ...]) -> tuple[list[Snapshot], float] | None:
-    """The snapshots of a run and its seconds of compiling, if it was kept to its end."""
+def kept(run: tuple[object, ...]) -> tuple[list[Snapshot], float | None] | None:
+    """What `keep` was told, if the run was kept to its end."""
     folder = _folder(run)
     if not (folder / "run.json").exists():
         return None

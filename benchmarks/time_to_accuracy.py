@@ -2,10 +2,17 @@
 
     .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600
     .venv/bin/python benchmarks/time_to_accuracy.py --missing  # all that is not recorded: days
+    .venv/bin/python benchmarks/time_to_accuracy.py --paced --seeds 1 2 --seconds 60
 
 Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
 is scored after the run from snapshots, so scoring costs no training time. Needs an idle machine.
+
+Runs with `--paced` do not: by each mark they make as many updates as the first recorded seed of the
+same problem and method made by the clock, or would have made at its rate. Seeds then differ by
+chance alone and not by how fast the machine was that day, and two runs can go on at once, each held
+to one core by `taskset`.
+
 Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
 Snapshots are kept in the cache, and `--rescore` scores them again without any training.
 """
@@ -30,9 +37,10 @@ from daleth.models.learner import Learner
 from daleth.models.paper_transition import PaperTransitionLearner
 from daleth.models.residual_gaussian import ResidualGaussianLearner
 from daleth.models.successor_features import SuccessorFeaturesLearner
-from daleth.parts import Matched
+from daleth.parts import Matched, Particles
 
 NEAREST = "nearest trajectories"  # needs no training
+LOOK_EVERY = 50  # updates between two looks at the clock
 COMPILING = ("jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration")
 compiled: list[float] = []  # seconds of each tracing, lowering and compilation so far
 
@@ -47,6 +55,7 @@ class Run(NamedTuple):
 
 
 KEY = Run._fields
+Pace = list[tuple[float, int]]  # seconds, and updates made by then
 
 
 def listen(event: str, seconds: float, **_: object) -> None:
@@ -62,7 +71,9 @@ def gamma_ensemble(gamma: float, num_atoms: int) -> Learner:
 
 def fast_gamma_ensemble(gamma: float, num_atoms: int) -> Learner:
     """An ensemble out of the parts of `fast`, so that not speed makes the difference."""
-    return replace(fast_learner(gamma, num_atoms), set_comparison=Matched())
+    learner = fast_learner(gamma, num_atoms)
+    equal = Particles(**learner.representation.config())
+    return replace(learner, representation=equal, set_comparison=Matched())
 
 
 METHODS: dict[str, Callable[[float, int], Learner]] = {
@@ -77,7 +88,7 @@ METHODS: dict[str, Callable[[float, int], Learner]] = {
 }
 
 
-def snapshots(setting: Setting, learner: Learner, seconds: float, seed: int) -> list[Snapshot]:
+def by_the_clock(setting: Setting, learner: Learner, seconds: float, seed: int) -> list[Snapshot]:
     """One when the clock has passed a mark, or several at once."""
     started, taken = time.perf_counter(), []
     ahead = [mark for mark in MARKS if mark <= seconds]
@@ -89,8 +100,38 @@ def snapshots(setting: Setting, learner: Learner, seconds: float, seed: int) -> 
             taken.append(Snapshot(round(clock, 1), update, model))
             ahead[:] = [mark for mark in ahead if mark > clock]
 
-    fit(setting.data, learner, minutes=minutes, seed=seed, callback=look, callback_every=50)
+    fit(setting.data, learner, minutes=minutes, seed=seed, callback=look, callback_every=LOOK_EVERY)
     return taken
+
+
+def at_pace(setting: Setting, learner: Learner, pace: Pace, seed: int) -> list[Snapshot]:
+    """One after as many updates as another run had made by each mark."""
+    taken, ahead = [], list(pace)
+
+    def look(update: int, model: Model) -> None:
+        if ahead and update >= ahead[0][1]:
+            taken.append(Snapshot(ahead.pop(0)[0], update, model))
+
+    last = pace[-1][1]
+    fit(setting.data, learner, updates=last, seed=seed, callback=look, callback_every=LOOK_EVERY)
+    return taken
+
+
+def pace_of(run: Run, seconds: float) -> Pace:
+    """Seconds and updates at each mark of the first recorded seed, at its rate beyond its last."""
+    same = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY[:3]) == run[:3]]
+    if not same:
+        raise SystemExit(f"no run of {run.method} on {run.problem} is recorded: leave out --paced")
+    first = min(row["seed"] for row in same)
+    points = sorted((row["seconds"], row["updates"]) for row in same if row["seed"] == first)
+    started = points[0] if len(points) > 1 else (same[0].get("compilation", 0.0), 0)
+    rate = (points[-1][1] - started[1]) / (points[-1][0] - started[0])
+    reached = mark(points[-1][0])
+    for one in MARKS:
+        if one > reached:
+            updates = points[-1][1] + rate * (one - points[-1][0])
+            points.append((float(one), LOOK_EVERY * round(updates / LOOK_EVERY)))
+    return [point for point in points if mark(point[0]) <= seconds]
 
 
 def score(questions: Questions, model: Model) -> float:
@@ -98,13 +139,16 @@ def score(questions: Questions, model: Model) -> float:
     return questions.error(model) / questions.ceiling()
 
 
-def train(setting: Setting, run: Run, seconds: float) -> None:
+def train(setting: Setting, run: Run, seconds: float, paced: bool) -> None:
     """Trains, and leaves snapshots in the cache."""
     learner = METHODS[run.method](setting.gamma, run.atoms)
     jax.clear_caches()  # every run compiles, not only the first seed's
     before = sum(compiled)
-    taken = snapshots(setting, learner, seconds, run.seed)
-    keep(run, taken, round(sum(compiled) - before, 1))
+    if paced:
+        taken = at_pace(setting, learner, pace_of(run, seconds), run.seed)
+    else:
+        taken = by_the_clock(setting, learner, seconds, run.seed)
+    keep(run, taken, None if paced else round(sum(compiled) - before, 1))
 
 
 def scores(setting: Setting, run: Run) -> list[dict]:
@@ -118,19 +162,15 @@ def scores(setting: Setting, run: Run) -> list[dict]:
         if found is None:
             print(f"no snapshots of {run}", flush=True)
             return []
-        models, shared["compilation"] = found
+        models, compilation = found
+        shared |= {"paced": True} if compilation is None else {"compilation": compilation}
     rows = []
     for seconds, updates, model in models:
-        rows.append(
-            {
-                **shared,
-                "seconds": seconds,
-                "updates": updates,
-                "W1 / Dirac": score(setting.named, model),
-                "random bank": score(setting.random, model),
-                "floor": floor,
-            }
-        )
+        errors = {
+            "W1 / Dirac": score(setting.named, model),
+            "random bank": score(setting.random, model),
+        }
+        rows.append({**shared, "seconds": seconds, "updates": updates, **errors, "floor": floor})
         print(rows[-1], flush=True)
     return rows
 
@@ -151,6 +191,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--atoms", type=int, help="instead of those of the problem")
+    parser.add_argument("--paced", action="store_true", help="by updates instead of the clock")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--missing", action="store_true", help="skip runs recorded to the last mark")
     which.add_argument("--rescore", action="store_true", help="train nothing, score what was kept")
@@ -167,7 +208,7 @@ def main() -> None:
                 if options.missing and recorded(run) >= mark(options.seconds):
                     continue
                 if method != NEAREST and not options.rescore:
-                    train(setting, run, options.seconds)
+                    train(setting, run, options.seconds, options.paced)
                 if rows := scores(setting, run):
                     merge("time_to_accuracy", rows, key=KEY)
 

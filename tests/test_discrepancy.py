@@ -9,6 +9,7 @@ import pytest
 
 from daleth.discrepancy import (
     SMALLEST_BANDWIDTH,
+    Masses,
     mean_state_kernel,
     mean_state_kernel_within,
     median_bandwidth,
@@ -24,7 +25,7 @@ from daleth.kernels import inverse_multiquadric, rational_quadratic
 
 def paper_loss(ys, yts):
     """The loss of Algorithm 1 from draws, and what it says of itself."""
-    return two_level_mmd(SampleDistances(ys, yts))
+    return two_level_mmd(SampleDistances(ys, yts), Masses.equal(len(ys), len(yts)))
 
 
 loss_and_gradients = jax.jit(jax.value_and_grad(lambda a, b: paper_loss(a, b)[0], (0, 1)))
@@ -138,12 +139,18 @@ def test_bandwidth_is_the_median_of_all_entries_but_not_below_the_floor():
 
 def test_model_discrepancy_by_hand():
     zero = jnp.zeros((1, 1))
-    found = model_discrepancy(zero, zero, jnp.array([[6.0]]), jnp.array(2.0))
+    one = Masses.equal(1, 1)
+    found = model_discrepancy(zero, zero, jnp.array([[6.0]]), jnp.array(2.0), one)
     np.testing.assert_allclose(found, 1 + 1 - 2 * 0.5, rtol=1e-6)
     d_s = jnp.array([[0.0, 3.0], [3.0, 0.0]])
     d_st = jnp.array([[0.0, 3.0], [24.0, 0.0]])
-    found = model_discrepancy(d_s, 8 * d_s, d_st, jnp.array(1.0))
+    found = model_discrepancy(d_s, 8 * d_s, d_st, jnp.array(1.0), Masses.equal(2, 2))
     wanted = (2 + 2 * 0.5) / 4 + (2 + 2 * 0.2) / 4 - 2 * (2 + 0.5 + 0.2) / 4
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    unequal = Masses(jnp.array([0.25, 0.75]), jnp.array([1.0, 0.0]))
+    found = model_discrepancy(d_s, 8 * d_s, d_st, jnp.array(1.0), unequal)
+    # Of the target only its first atom is left, with ρ = 1 and 0.2 to the two atoms.
+    wanted = (0.25**2 + 0.75**2 + 2 * 0.25 * 0.75 * 0.5) + 1 - 2 * (0.25 + 0.75 * 0.2)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
@@ -152,7 +159,8 @@ def test_a_negative_estimate_continues_the_kernel_along_its_tangent():
     zero = jnp.zeros((1, 1))
 
     def loss(d):
-        return model_discrepancy(zero, zero, jnp.reshape(d, (1, 1)), bandwidth)
+        one = Masses.equal(1, 1)
+        return model_discrepancy(zero, zero, jnp.reshape(d, (1, 1)), bandwidth, one)
 
     np.testing.assert_allclose(loss(jnp.array(-0.4)), 2 - 2 * 1.1, rtol=1e-6)
     slopes = [jax.grad(loss)(jnp.array(d)) for d in (-0.4, -1e-6, 0.0, 1e-6)]
@@ -198,7 +206,8 @@ def test_gradient_of_the_two_level_loss_by_finite_differences():
             # The bandwidth has no gradient, so it must not move in a finite difference either.
             d_s, d_t = pairwise_squared_mmd_within(a), pairwise_squared_mmd_within(b)
             d_st = pairwise_squared_mmd(a, b)
-            return model_discrepancy(d_s, d_t, d_st, info["squared_bandwidth"]), d_st
+            masses = Masses.equal(len(a), len(b))
+            return model_discrepancy(d_s, d_t, d_st, info["squared_bandwidth"], masses), d_st
 
         assert (loss(ys, yts)[1] < 0).any()
         for seed in range(3):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from daleth.discrepancy import SMALLEST_BANDWIDTH, squared_mmd
+from daleth.discrepancy import SMALLEST_BANDWIDTH, Masses, squared_mmd
 from daleth.distances import (
     EmbeddingDistances,
     SampleDistances,
@@ -160,7 +160,8 @@ def test_two_level_loss_from_exact_distances_has_a_bandwidth_all_the_same():
     ys, _ = draws(0)
     same = jnp.broadcast_to(ys[:1], ys.shape)
     equal = jnp.full(ys.shape[:2], 1 / ys.shape[1])
-    loss, info = jax.jit(two_level_mmd)(WeightedDistances(same, equal, same, equal, 0))
+    masses = Masses.equal(len(ys), len(ys))
+    loss, info = jax.jit(two_level_mmd)(WeightedDistances(same, equal, same, equal, 0), masses)
     assert info["squared_bandwidth"] == np.float32(SMALLEST_BANDWIDTH)
     np.testing.assert_allclose(loss, 0, atol=0.02)
 

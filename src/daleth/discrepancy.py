@@ -7,6 +7,7 @@ memory of one source state only.
 from collections.abc import Callable
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -101,24 +102,46 @@ def median_bandwidth(
     return jnp.maximum(median, jax.lax.stop_gradient(floor))
 
 
+class Masses(eqx.Module):
+    """The weights of atoms and of target atoms; each side sums to 1."""
+
+    own: Float[Array, "m"]
+    other: Float[Array, "t"]
+
+    @classmethod
+    def equal(cls, num_own: int, num_other: int) -> "Masses":
+        """All atoms of a side alike."""
+        return cls(jnp.full(num_own, 1 / num_own), jnp.full(num_other, 1 / num_other))
+
+
+def mean_over_pairs(
+    values: Float[Array, "m t"], own: Float[Array, "m"], other: Float[Array, "t"]
+) -> Float[Array, ""]:
+    r"""$\sum_{ij} p_i q_j v_{ij}$."""
+    return jnp.sum(own[:, None] * values * other)
+
+
 def model_discrepancy(
     d_s: Float[Array, "m m"],
     d_t: Float[Array, "mt mt"],
     d_st: Float[Array, "m mt"],
     squared_bandwidth: Float[Array, ""],
+    masses: Masses,
 ) -> Float[Array, ""]:
     r"""The squared MMD between two sets of atoms under the inverse multiquadric model kernel.
 
-    $$ \frac{1}{m^2} \sum_{ij} \rho(d^s_{ij}) + \rho(d^t_{ij}) - 2 \rho(d^{st}_{ij}), \quad
-       \rho(d) = (1 + d / \sigma^2)^{-1/2} $$
+    $$ \sum_{ij} p_i p_j \rho(d^s_{ij}) + q_i q_j \rho(d^t_{ij}) - 2 p_i q_j \rho(d^{st}_{ij}),
+       \quad \rho(d) = (1 + d / \sigma^2)^{-1/2} $$
 
-    Last line of Algorithm 1, a V-statistic over atoms. For a negative estimate $d$, where the
-    printed $\rho(\sqrt{d / \sigma^2})$ has no value, the kernel goes on along its tangent at 0:
-    $1 - d / 2\sigma^2$. Clipping at 0 instead would make the gradient of such a pair 0, of about
-    half of all pairs near convergence, and would turn zero-mean noise into bias. Wherever the
-    printed formula has a value, this is that value.
+    Last line of Algorithm 1, a V-statistic over atoms, whose weights there are all $1/m$. For a
+    negative estimate $d$, where the printed $\rho(\sqrt{d / \sigma^2})$ has no value, the kernel
+    goes on along its tangent at 0: $1 - d / 2\sigma^2$. Clipping at 0 instead would make the
+    gradient of such a pair 0, of about half of all pairs near convergence, and would turn zero-mean
+    noise into bias. Wherever the printed formula has a value, this is that value.
     """
-    source, target, across = (_extended(d, squared_bandwidth).mean() for d in (d_s, d_t, d_st))
+    source = mean_over_pairs(_extended(d_s, squared_bandwidth), masses.own, masses.own)
+    target = mean_over_pairs(_extended(d_t, squared_bandwidth), masses.other, masses.other)
+    across = mean_over_pairs(_extended(d_st, squared_bandwidth), masses.own, masses.other)
     return source + target - 2 * across
 
 

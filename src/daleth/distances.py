@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from daleth.discrepancy import (
     SMALLEST_BANDWIDTH,
+    Masses,
     bandwidth_floor,
     draw_bias,
     median_bandwidth,
@@ -208,7 +209,7 @@ class WeightedDistances(Distances):
 
 
 def two_level_mmd(
-    distances: Distances,
+    distances: Distances, masses: Masses
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     r"""The loss of the paper's δ-model at one source state: Algorithm 1 from distances on.
 
@@ -223,7 +224,7 @@ def two_level_mmd(
         "bandwidth_floor": floor,
         "mean_squared_mmd": jax.lax.stop_gradient(matrices[-1].mean()),
     }
-    return model_discrepancy(*matrices, squared_bandwidth), info
+    return model_discrepancy(*matrices, squared_bandwidth, masses), info
 
 
 def _from_gram(gram: Float[Array, "m m"], bias: Float[Array, "m"]) -> Float[Array, "m m"]:

@@ -27,6 +27,7 @@ from daleth.parts import (
     Particles,
     PlainAdam,
     RandomFeatures,
+    WeightedParticles,
 )
 from daleth.policies import policy
 
@@ -71,7 +72,7 @@ def learned(learner):
 SMALL: dict[str, Any] = {"num_atoms": NUM_ATOMS, "width": 8, "depth": 1}
 GENERATORS = Generators(num_state_samples=3, num_answer_samples=5, num_noise=2, **SMALL)
 PARTICLES = Particles(num_points=3, num_frequencies=2, **SMALL)
-SHORT = {"batch_size": 4, "num_bootstrap_steps": 3}
+SHORT = {"batch_size": 4, "num_bootstrap_steps": 3, "num_target_atoms": 2}
 PAPER = {
     "representation": GENERATORS,
     "state_comparison": Gram(num_features=2, width=4),
@@ -95,6 +96,17 @@ DELTA = {
         "state_comparison": Gram(num_features=0),
         "set_comparison": InverseMultiquadric(),
     },
+    "weighted particles, random features, energy": {
+        "representation": WeightedParticles(**PARTICLES.config()),
+        "state_comparison": RandomFeatures(4),
+        "num_target_atoms": 0,
+    },
+    "weighted particles, Gram, inverse multiquadric": {
+        "representation": WeightedParticles(**PARTICLES.config()),
+        "state_comparison": Gram(num_features=0),
+        "set_comparison": InverseMultiquadric(),
+        "num_target_atoms": 0,
+    },
     "generators, adversarial Gram, energy, exact targets": {
         **PAPER,
         "set_comparison": Energy(),
@@ -102,8 +114,7 @@ DELTA = {
     },
 }
 DELTA_LEARNERS = {
-    name: DeltaLearner(gamma=GAMMA, num_target_atoms=2, **SHORT, **parts)
-    for name, parts in DELTA.items()
+    name: DeltaLearner(gamma=GAMMA, **(SHORT | parts)) for name, parts in DELTA.items()
 }
 LEARNERS = {
     **{name: DELTA_LEARNERS[name] for name in ("fast", "paper")},

@@ -1,6 +1,7 @@
 """Comparisons of two sets of atoms: values by hand, reductions, gradients."""
 
 import itertools
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -9,9 +10,17 @@ import numpy as np
 import pytest
 
 from daleth.data import Problem
+from daleth.discrepancy import Masses
 from daleth.distances import EmbeddingDistances
 from daleth.measures import StateMeasures
-from daleth.parts import Energy, InverseMultiquadric, Matched, Particles, RandomFeatures
+from daleth.parts import (
+    Energy,
+    InverseMultiquadric,
+    Matched,
+    Particles,
+    RandomFeatures,
+    WeightedParticles,
+)
 from daleth.random_features import CosineFeatures
 from daleth.targets import Target
 
@@ -19,10 +28,21 @@ KEY = jax.random.key(0)
 ROUNDING = 3e-4  # √softening, and rounding of squared distances under a root
 
 
-def compare(comparison, own, other):
-    """The discrepancy of sets of points that stand for mean embeddings."""
+def compare(comparison, own, other, own_weights=None, other_weights=None):
+    """The discrepancy of sets of points that stand for mean embeddings, equally likely or not."""
     own, other = (jnp.asarray(side, jnp.float32) for side in (own, other))
-    return float(comparison(EmbeddingDistances.of(own, other), KEY))
+    masses = Masses(weights_of(own, own_weights), weights_of(other, other_weights))
+    return float(comparison(EmbeddingDistances.of(own, other), masses, KEY))
+
+
+def weights_of(points, weights=None):
+    return jnp.full(len(points), 1 / len(points)) if weights is None else jnp.asarray(weights)
+
+
+def equally_likely(comparison, own, other, key=KEY):
+    """The same where gradients are taken."""
+    masses = Masses.equal(len(own), len(other))
+    return comparison(EmbeddingDistances.of(own, other), masses, key)
 
 
 def clouds(seed, num=4, num_others=4):
@@ -37,6 +57,23 @@ def test_energy_by_hand():
     within, within_target = 2 * 3 / 4, 2 * 5 / 4
     found = compare(Energy(), own, other)
     np.testing.assert_allclose(found, 2 * across - within - within_target, atol=ROUNDING)
+
+
+def test_energy_of_weighted_atoms_by_hand():
+    # Lengths as above. Across 3, 4, 0, 5 with weights .25 and .75 to .4 and .6.
+    own, other = [[0.0, 0.0], [3.0, 0.0]], [[3.0, 0.0], [0.0, 4.0]]
+    found = compare(Energy(), own, other, [0.25, 0.75], [0.4, 0.6])
+    across = 0.25 * (0.4 * 3 + 0.6 * 4) + 0.75 * (0.4 * 0 + 0.6 * 5)
+    within, within_target = 2 * 0.25 * 0.75 * 3, 2 * 0.4 * 0.6 * 5
+    np.testing.assert_allclose(found, 2 * across - within - within_target, atol=ROUNDING)
+
+
+def test_an_atom_of_twice_the_weight_is_two_atoms():
+    own, other = clouds(6, 2, 3)
+    double = compare(Energy(), own[[0, 1, 1]], other[[0, 1, 2, 2]])
+    single = compare(Energy(), own, other, [1 / 3, 2 / 3], [0.25, 0.25, 0.5])
+    np.testing.assert_allclose(single, double, atol=ROUNDING)
+    assert abs(single - compare(Energy(), own, other)) > 0.01
 
 
 def test_energy_on_a_line_is_twice_the_squared_cramer_distance():
@@ -66,9 +103,9 @@ def test_repulsion_moves_the_best_atoms_of_a_line_outwards(repulsion, num_partne
     @jax.jit
     @jax.grad
     def gradient(atoms):
-        distances = EmbeddingDistances.of(atoms[:, None], uniform)
         comparison = Energy(num_partners, repulsion)
-        return jax.vmap(lambda key: comparison(distances, key))(keys).mean()
+        loss = partial(equally_likely, comparison, atoms[:, None], uniform)
+        return jax.vmap(loss)(keys).mean()
 
     np.testing.assert_allclose(gradient(levels), 0, atol=0.01)
     assert np.abs(gradient(levels + 0.05)).min() > 0.03
@@ -100,24 +137,31 @@ def test_matched_is_the_sum_of_squared_distances_to_the_own_target():
 def test_a_random_choice_of_targets_has_the_mean_gradient_of_all():
     """The mean over all choices of two targets of five, exactly, and not of the same value."""
     own, other = (jnp.asarray(side, jnp.float32) for side in clouds(2, 3, 5))
-    gradient = jax.jit(jax.grad(lambda a, b: Energy()(EmbeddingDistances.of(a, b), KEY)))
+    gradient = jax.jit(jax.grad(partial(equally_likely, Energy())))
     choices = [gradient(own, other[jnp.array(c)]) for c in itertools.combinations(range(5), 2)]
     np.testing.assert_allclose(np.mean(choices, axis=0), gradient(own, other), atol=1e-5)
     assert np.std(choices, axis=0).max() > 0.05
 
 
 def test_a_random_choice_of_partners_has_the_mean_gradient_of_all():
-    """Over 2,000 choices of two partners of four, within four standard errors."""
+    """In atoms and in weights, over 2,000 choices of two of four, within four standard errors."""
     own, other = (jnp.asarray(side, jnp.float32) for side in clouds(3, 4, 5))
-    few, all_of_them = (
-        jax.jit(jax.vmap(jax.grad(lambda a, k, n=n: energy(a, other, n, k)), (None, 0)))
-        for n in (2, 4)
-    )
+    weights = jnp.array([0.1, 0.2, 0.3, 0.4])
+
+    def energy_of(num_partners):
+        def loss(atoms_and_weights, key):
+            atoms, weights = atoms_and_weights
+            masses = Masses(weights, weights_of(other))
+            return Energy(num_partners)(EmbeddingDistances.of(atoms, other), masses, key)
+
+        return jax.jit(jax.vmap(jax.grad(loss), (None, 0)))
+
     keys = jax.random.split(KEY, 2000)
-    gradients = np.asarray(few(own, keys))
-    error = gradients.mean(axis=0) - all_of_them(own, keys[:1])[0]
-    assert np.abs(error / (gradients.std(axis=0) / 2000**0.5)).max() < 4
-    assert gradients.std(axis=0).max() > 0.02
+    few, all_of_them = energy_of(2)((own, weights), keys), energy_of(4)((own, weights), keys[:1])
+    for gradients, wanted in zip(few, all_of_them, strict=True):
+        error = gradients.mean(axis=0) - wanted[0]
+        assert np.abs(error / (gradients.std(axis=0) / 2000**0.5)).max() < 4
+        assert gradients.std(axis=0).max() > 0.02
 
 
 def test_partners_are_pushed_as_hard_as_the_other_atoms():
@@ -127,15 +171,11 @@ def test_partners_are_pushed_as_hard_as_the_other_atoms():
     """
     angles = 2 * jnp.pi * jnp.arange(64) / 64
     circle = jnp.stack([jnp.cos(angles), jnp.sin(angles)], axis=1)
-    gradient = jax.jit(jax.grad(energy), static_argnums=2)(circle, jnp.zeros((1, 2)), 16, KEY)
+    gradient = jax.jit(jax.grad(partial(equally_likely, Energy(16))))(circle, jnp.zeros((1, 2)))
     push = 2 / 64 - jnp.sum(gradient * circle, axis=1)
     is_partner = jnp.isin(jnp.arange(64), jax.random.permutation(KEY, 64)[:16])
     ratio = push[is_partner].mean() / push[~is_partner].mean()
     assert 0.8 < ratio < 1.25
-
-
-def energy(own, other, num_partners, key):
-    return Energy(num_partners)(EmbeddingDistances.of(own, other), key)
 
 
 @pytest.fixture(scope="module")
@@ -159,23 +199,29 @@ def small_problem():
 
         def loss(measures):
             compared = features.compare(cosines, measures, target, drawn=False, unbiased=False)
-            return sum(Energy()(distances, KEY) for distances in compared)
+            masses = Masses(measures.atom_weights, bootstrap.atom_weights)
+            return sum(Energy()(distances, masses, KEY) for distances in compared)
 
-        def loss_of_network(network):
+        def loss_of_network(network, part=part):
             return loss(part.measures(network, states[0], jax.random.key(0)))
+
+        weighted = WeightedParticles(**part.config())
 
         points = jnp.asarray(rng.normal(size=(3, 4, 2)))
         places = {"points": (lambda y: loss(StateMeasures(y)), points)}
-        return places | {"network": (loss_of_network, network)}
+        return places | {
+            "network": (loss_of_network, network),
+            "network of weights": (partial(loss_of_network, part=weighted), network),
+        }
 
 
-@pytest.mark.parametrize("where", ["points", "network"])
+@pytest.mark.parametrize("where", ["points", "network", "network of weights"])
 def test_gradients_by_finite_differences(where, small_problem):
     with jax.enable_x64(True):
         loss, place = small_problem[where]
         value_and_gradient = jax.jit(jax.value_and_grad(loss))
         _, gradient = value_and_gradient(place)
-        if where == "network":
+        if where != "points":
             # Frequencies and plateaus are given once and for all: nothing may train them.
             assert not gradient.frequencies.any()
             assert not gradient.plateaus.centres.any()
@@ -204,8 +250,6 @@ def test_gradients_by_finite_differences(where, small_problem):
 def test_gradients_stay_finite_where_atoms_and_targets_meet():
     """A deterministic future, learned: all atoms and all targets are one point."""
     ones = np.ones((4, 3), np.float32)
-    found = jax.jit(jax.grad(lambda a: Energy()(EmbeddingDistances.of(a, jnp.asarray(ones)), KEY)))(
-        ones
-    )
+    found = jax.jit(jax.grad(partial(equally_likely, Energy())))(ones, jnp.asarray(ones))
     assert jnp.isfinite(found).all()
     assert jnp.abs(found).max() < 1e-3

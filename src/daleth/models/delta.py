@@ -13,6 +13,7 @@ from daleth import _checks
 from daleth._typing import Count, Real
 from daleth.data import Normalisation, Problem, Windows
 from daleth.data.recurring import Recurring
+from daleth.discrepancy import Masses
 from daleth.measures import StateMeasures
 from daleth.models.base import Model
 from daleth.models.learner import Info, Learner
@@ -30,6 +31,7 @@ from daleth.parts import (
     Representation,
     SetComparison,
     StateComparison,
+    WeightedParticles,
 )
 from daleth.smoothing import FEWEST_ATOMS, nearest_atoms
 from daleth.targets import (
@@ -101,9 +103,19 @@ class DeltaLearner(Learner):
         _checks.one_of("targets", self.targets, ("exact", "sampled"))
         if self.targets == "sampled" and not self.representation.drawn:
             raise ValueError('targets must be "exact" for atoms that are not drawn')
+        if self.representation.weighted and not self.set_comparison.places:
+            raise ValueError(
+                "atoms that are trained alone are equally likely: "
+                f"{type(self.set_comparison).__name__} cannot learn their weights"
+            )
         _checks.count("num_bootstrap_steps", self.num_bootstrap_steps)
         _checks.count("batch_size", self.batch_size)
         _checks.count("num_target_atoms", self.num_target_atoms, at_least=0)
+        if self.representation.weighted and self.num_target_atoms:
+            raise ValueError(
+                "num_target_atoms must be 0, which takes all, where the weights of atoms are "
+                f"learned: a choice of {self.num_target_atoms} would not have the same masses"
+            )
 
     def init(self, key: PRNGKeyArray, problem: Problem) -> DeltaState:
         """Fresh networks; the average starts as the network."""
@@ -161,13 +173,17 @@ class DeltaLearner(Learner):
         both = jax.vmap(self._source_and_target, (0, None, 0, None))(keys, state, windows, chosen)
 
         def discrepancy(pair: tuple[StateMeasures, Target]) -> Float[Array, ""]:
+            source, target = pair
             compared = self.state_comparison.compare(
                 prepared,
-                *pair,
+                source,
+                target,
                 drawn=self.representation.drawn,
                 unbiased=self.set_comparison.unbiased,
             )
-            return jnp.stack([self.set_comparison(one, key_partners) for one in compared]).sum()
+            masses = Masses(source.atom_weights, target.bootstrap.atom_weights)
+            found = [self.set_comparison(one, masses, key_partners) for one in compared]
+            return jnp.stack(found).sum()
 
         num_points = both[0].points.shape[1] * both[0].points.shape[2]
         together = self.state_comparison.windows_together(num_points, self.batch_size)
@@ -209,30 +225,34 @@ class DeltaLearner(Learner):
 
 
 def fast_learner(gamma: Real, num_atoms: Count = 51) -> DeltaLearner:
-    """The defaults; fewer than 16 atoms without repulsion, and up to 8 with a smaller network.
+    """The defaults; fewer than 16 atoms with learned weights, up to 8 with a smaller network.
 
-    Returns of so few are answered as they are, and repulsion would take atoms from where they then
-    serve best.
+    Returns of fewer than 16 are answered as they are: not evened out, which wants equal weights.
+    So they may have weights, with which few atoms stand for a law more closely, and no repulsion,
+    which would take them from where they then serve best.
 
     Up to 8 can be arranged in several ways that are equally good nearby and not elsewhere. They
     learn faster with a smaller network of more points, and get more features and a rate that falls
     later, to find an arrangement for all states. The three kernels would each arrange them
-    otherwise, so there is one. One target atom in an update will do: it changes from update to
-    update, and its mass is small beside the window's.
+    otherwise, so there is one.
     """
-    atoms = Particles(num_atoms=_checks.count("num_atoms", num_atoms))
-    learner = DeltaLearner(gamma=gamma, representation=atoms)
-    if num_atoms >= FEWEST_ATOMS:
-        return learner
-    learner = dataclasses.replace(learner, set_comparison=Energy())
+    if _checks.count("num_atoms", num_atoms) >= FEWEST_ATOMS:
+        return DeltaLearner(gamma=gamma, representation=Particles(num_atoms=num_atoms))
+    learner = DeltaLearner(
+        gamma=gamma,
+        representation=WeightedParticles(num_atoms=num_atoms),
+        set_comparison=Energy(),
+        num_target_atoms=0,
+    )
     if num_atoms > _FEW_ATOMS:
         return learner
     return dataclasses.replace(
         learner,
-        representation=Particles(num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64),
+        representation=WeightedParticles(
+            num_atoms=num_atoms, num_points=32, width=128, num_frequencies=64
+        ),
         state_comparison=RandomFeatures(num_features=32, linear=0, quadratic=0),
         optimisation=AveragedAdam(decay_updates=1500),
-        num_target_atoms=1,
     )
 
 
@@ -282,7 +302,8 @@ class DeltaModel(Model):
         return measures.after(source_state, self.gamma) if self.known_source else measures
 
     def neighbours(self, measures: StateMeasures) -> Int[Array, "*batch m n"] | None:
-        """Those of atoms that were trained together, if they are not too few to be evened out."""
-        if not self.placed or measures.num_atoms < FEWEST_ATOMS:
+        """Those of equal atoms trained together, if they are not too few to be evened out."""
+        even = self.placed and not self.representation.weighted
+        if not even or measures.num_atoms < FEWEST_ATOMS:
             return None
         return nearest_atoms(self.normalisation.apply(measures.points), measures.point_weights)

@@ -64,8 +64,8 @@ def make_particle_network(
     Example:
         >>> nowhere = Plateaus.at(jnp.zeros((2, 1)), jnp.zeros((2, 1), bool), 0.0)
         >>> network = make_particle_network(jax.random.key(0), 4, 2, 8, 16, 2, 8, 2.5, nowhere)
-        >>> points, weights = generate_particles(network, jnp.zeros(2))
-        >>> points.shape, weights.shape
+        >>> points, logits = generate_particles(network, jnp.zeros(2))
+        >>> points.shape, logits.shape
         ((4, 8, 2), (4, 8))
     """
     key_frequencies, key_trunk, key_out = jax.random.split(key, 3)
@@ -90,7 +90,7 @@ def generate_particles(
     source_state: Float[Array, "d"],
     chosen: Int[Array, "c"] | None = None,
 ) -> tuple[Float[Array, "m k d"], Float[Array, "m k"]]:
-    """The points of all atoms at one source state and their weights, or of the chosen atoms."""
+    """The points of all atoms at one source state and logits of their weights, or of the chosen."""
     phases = source_state @ jax.lax.stop_gradient(network.frequencies)
     hidden = jnp.concatenate([source_state, jnp.sin(phases), jnp.cos(phases)])
     for weight, bias in zip(network.weights, network.biases, strict=True):
@@ -107,4 +107,4 @@ def generate_particles(
     out = flat.reshape(num_atoms, -1)
     num_points = out.shape[1] // (state_dim + 1)
     points = out[:, num_points:].reshape(num_atoms, num_points, state_dim)
-    return network.plateaus(points), jax.nn.softmax(out[:, :num_points])
+    return network.plateaus(points), out[:, :num_points]

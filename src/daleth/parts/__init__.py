@@ -1,6 +1,7 @@
 """The three parts of a δ-model, and how it is trained; any combination is a valid δ-model.
 
-- a *representation* of an atom: noise-fed generators, or weighted particles;
+- a *representation* of an atom: noise-fed generators, or weighted particles, of atoms that are
+  equally likely or not;
 - a comparison of two *state measures*: the Gram matrix of a state kernel, fixed or adversarial, or
   the mean embedding in random features;
 - a comparison of two *sets* of atoms: an inverse multiquadric with the median bandwidth, or the
@@ -9,7 +10,13 @@
 
 from daleth.parts.optimisation import AveragedAdam, Optimisation, PlainAdam
 from daleth.parts.part import Part
-from daleth.parts.representation import Generators, Particles, Representation
+from daleth.parts.representation import (
+    Generators,
+    ParticleRepresentation,
+    Particles,
+    Representation,
+    WeightedParticles,
+)
 from daleth.parts.set_comparison import Energy, InverseMultiquadric, Matched, SetComparison
 from daleth.parts.state_comparison import Gram, RandomFeatures, StateComparison
 
@@ -25,6 +32,7 @@ PARTS: dict[str, type[Part]] = {
         Particles,
         PlainAdam,
         RandomFeatures,
+        WeightedParticles,
     )
 }
 """The parts that a file may name."""
@@ -39,10 +47,12 @@ __all__ = [
     "Matched",
     "Optimisation",
     "Part",
+    "ParticleRepresentation",
     "Particles",
     "PlainAdam",
     "RandomFeatures",
     "Representation",
     "SetComparison",
     "StateComparison",
+    "WeightedParticles",
 ]

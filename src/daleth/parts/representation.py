@@ -33,6 +33,8 @@ class Representation(Part):
     num_atoms: eqx.AbstractVar[int]
     drawn: ClassVar[bool]
     """Whether points are independent draws, and not the measure itself."""
+    weighted: ClassVar[bool] = False
+    """Whether the weights of atoms are learned; otherwise all are equal."""
 
     @abc.abstractmethod
     def init(self, key: PRNGKeyArray, problem: Problem) -> Any:
@@ -111,10 +113,12 @@ class Generators(Representation):
         return StateMeasures(generate(network, source_state, noise))
 
 
-class Particles(Representation):
+class ParticleRepresentation(Representation):
     r"""One network maps a source state to all points of all atoms; nothing is drawn.
 
     $$ \theta_i(x) = \sum_l w_{il}(x) \delta_{y_{il}(x)} $$
+
+    It gives each point a logit, and how these make weights is left to the two kinds below.
 
     Attributes:
         num_atoms: `m`.
@@ -171,4 +175,34 @@ class Particles(Representation):
     ) -> StateMeasures:
         """Points `[m, num_points, d]`; the key is not used."""
         del key
-        return StateMeasures(*generate_particles(network, source_state, chosen))
+        points, logits = generate_particles(network, source_state, chosen)
+        return StateMeasures(points, jax.nn.softmax(logits), self.atom_weights(logits))
+
+    @abc.abstractmethod
+    def atom_weights(self, logits: Float[Array, "m k"]) -> Float[Array, "m"] | None:
+        """The weights of atoms, or nothing where all are equal."""
+
+
+class Particles(ParticleRepresentation):
+    """Particles of equally likely atoms: the weights of points are a softmax in each atom."""
+
+    def atom_weights(self, logits: Float[Array, "m k"]) -> None:
+        """All are equal."""
+
+
+class WeightedParticles(ParticleRepresentation):
+    r"""Particles of atoms that are not equally likely.
+
+    The masses of all points of all atoms are one softmax,
+
+    $$ p_i(x)\, w_{il}(x) = \frac{e^{a_{il}(x)}}{\sum_{jn} e^{a_{jn}(x)}}, $$
+
+    so an atom is as likely as its points are together. Few atoms stand for a law more closely if
+    they may differ in weight: a rare future then needs no whole $1/m$.
+    """
+
+    weighted: ClassVar[bool] = True
+
+    def atom_weights(self, logits: Float[Array, "m k"]) -> Float[Array, "m"]:
+        """The shares of the atoms in the softmax over all points."""
+        return jax.nn.softmax(jax.nn.logsumexp(logits, axis=-1))
