@@ -28,6 +28,7 @@ from daleth.parts import (
     Particles,
     PlainAdam,
     RandomFeatures,
+    WeightedParticles,
 )
 
 NUM_ATOMS, NUM_PAPER_ATOMS = 11, 5
@@ -35,7 +36,7 @@ SECONDS, PAPER_SECONDS = 8.0, 20.0
 FAST = DeltaLearner(
     gamma=0.95,
     representation=Particles(num_atoms=NUM_ATOMS, width=64, num_frequencies=64),
-    set_comparison=Energy(),  # as in `fast` with fewer than 16 atoms
+    set_comparison=Energy(),
 )
 GENERATORS = Generators(num_atoms=NUM_ATOMS, num_state_samples=16, width=64, depth=2)
 PAPER = replace(
@@ -60,8 +61,9 @@ PAPER_GROUP = "paper's parts, small"
 NOTE = (
     "Windy Gridworld, uniform policy, networks of 2 x 64 units; 11 atoms, the paper's parts 5. The "
     "error is that of the random bank. Variants of a group have the same seconds, without those of "
-    "compiling, so a cheaper part makes more updates. No repulsion, as in `fast` with fewer than "
-    "16 atoms, but for the row that has it. Written by `benchmarks/ablations.py`."
+    "compiling, so a cheaper part makes more updates. Atoms are equally likely and have no "
+    "repulsion, but for the rows that say so; `fast` learns the weights of fewer than 16 atoms. "
+    "Written by `benchmarks/ablations.py`."
 )
 VARIANTS: dict[str, dict[str, DeltaLearner]] = {
     "fast, number of bootstrap steps": {
@@ -73,6 +75,11 @@ VARIANTS: dict[str, dict[str, DeltaLearner]] = {
         "Gram matrix instead of random features": replace(FAST, state_comparison=Gram(0)),
         "inverse multiquadric instead of energy": replace(
             FAST, set_comparison=InverseMultiquadric()
+        ),
+        "learned weights of atoms, all target atoms": replace(
+            FAST,
+            representation=WeightedParticles(**FAST.representation.config()),
+            num_target_atoms=0,
         ),
         "repulsion": replace(FAST, set_comparison=Energy(repulsion=1 / 3)),
         "generators instead of particles": replace(FAST, representation=GENERATORS),
@@ -108,11 +115,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--groups", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    every = sorted({name for variants in VARIANTS.values() for name in variants})
+    parser.add_argument("--variants", nargs="+", default=every, choices=every)
     options = parser.parse_args()
     setting = PROBLEMS["windy-uniform"]()
     for group in options.groups:
         seconds = PAPER_SECONDS if group == PAPER_GROUP else SECONDS
         for name, learner in VARIANTS[group].items():
+            if name not in options.variants:
+                continue
             errors, updates = [], []
             fit(setting.data, learner, updates=1)  # compiles
 
