@@ -8,7 +8,7 @@ Reads what the other scripts left in `docs/benchmarks/`; measures nothing.
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,15 +35,19 @@ miss; it is a floor for one reward at a time, while a model answers all rewards 
 Seconds of training count those of compiling, which are also given apart. The random bank holds 64
 seeded random rewards at 32 source states drawn from the data.
 
-Every method has seen the same data, but not all have the same seeds and seconds: which they have
-stands [in a table](#seeds-and-seconds). Three seeds and 600 s of everything would take 40 hours;
-runs are recorded one by one, and `time_to_accuracy.py --missing` measures what is not there yet.
-`fast` is as it is now, on every problem. Transition models and successor features move like `fast`,
-by a falling rate and an average over a growing stretch: with constant rates, after a minute,
-successor features on linear-Gaussian problems were further off by 1.2 to 2.6 times, and the paper's
-rollouts on Pendulum with noise 2 by 2.1 times; residual Gaussian rollouts gained nothing there.
-γ-ensembles were partly measured before the last changes of `fast`. Seconds are those of one
-machine, whose speed varied up to twofold between runs: how many updates were made in them stands in
+Every method has seen the same data. The first seed of each was trained by the clock on an idle
+machine, other seeds partly *at pace*: as many updates by each mark as the first had made, so that
+seeds differ by chance and not by how fast the machine was that day. All have three seeds to 60 s,
+but the γ-ensemble of the paper's networks, which needs more than a second for an update, and has
+one. How far the others go stands [in a table](#seeds-and-seconds). Three seeds and 600 s of
+everything would take 40 hours; runs are recorded one by one, and `time_to_accuracy.py --missing`
+measures what is not there yet. `fast` is as it is now, on every problem.
+
+Transition models and successor features move like `fast`, by a falling rate and an average over a
+growing stretch: with constant rates, after a minute, successor features on linear-Gaussian problems
+were further off by 1.2 to 2.6 times, and the paper's rollouts on Pendulum with noise 2 by 2.1
+times; residual Gaussian rollouts gained nothing there. Seconds are those of one machine, whose
+speed varied up to twofold between runs by the clock: how many updates were made in them stands in
 the table of every mark. Without noise the Dirac at the true mean is all but the truth, so ratios
 there say how much spread a model makes up.
 
@@ -52,13 +56,14 @@ in one. *Fitted to the truth* in the table of the random bank says how well: poi
 source state to true returns of all 64 rewards together, without a network
 (`benchmarks/fitted_atoms.py`). `fast` is below that on most problems, because it [evens out its
 returns](how-it-works.md#from-atoms-to-returns) along each reward, and fitted points are taken as
-they are. What this is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor
-features with a Gaussian law place their atoms for each reward anew, and the truth of
-linear-Gaussian problems is Gaussian. There they are the best method: their error is 0.61 to 0.93
-times that of `fast` after a minute on the named questions, 0.55 to 1.00 times on the random bank.
-No set of 51 atoms that serves all rewards lies as evenly along each as a law of known shape. On the
-other six problems, where returns are not Gaussian, `fast` is below every learned baseline on both
-banks. It is below nearest trajectories everywhere but on the random bank of Pendulum without noise.
+they are; with 4 atoms, because it learns their weights, and fitted points are equally likely. What
+evening out is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor features with a
+Gaussian law place their atoms for each reward anew, and the truth of linear-Gaussian problems is
+Gaussian. There they are the best method: their error is 0.61 to 0.93 times that of `fast` after a
+minute on the named questions, 0.55 to 1.00 times on the random bank. No set of 51 atoms that serves
+all rewards lies as evenly along each as a law of known shape. On the other six problems, where
+returns are not Gaussian, `fast` is below every learned baseline on both banks. It is below nearest
+trajectories everywhere but on the random bank of Pendulum without noise.
 
 Defaults were chosen on the named rewards and sources, those of Windy Gridworld with 4 atoms among
 them. Trials showed the random bank too, but it decided less, so it is the fairer test. How returns
@@ -68,8 +73,16 @@ found on the named rewards of Windy Gridworld, which are 0 on the axes; the rand
 and does not see it. The two policies of Windy Gridworld are trained for 90 s each; the goal sets no
 time. The ablations have 11 atoms, whose answers are not evened out; those of 25 and 51 are.
 """
+
 AFTER_A_MINUTE = "after a minute of training, the mean over seeds; the least is bold."
-SEEDS_AND_SECONDS = "How many seeds were trained, and to which mark."
+SEEDS_AND_SECONDS = "How many seeds were trained, to which mark, and how many of them at pace."
+
+
+class Last(NamedTuple):
+    """The last mark of a run, and whether it went by updates instead of the clock."""
+
+    mark: int
+    paced: bool
 
 
 def main() -> None:
@@ -145,18 +158,23 @@ def compiling(rows: list[dict[str, Any]]) -> float | str:
 
 def seeds_and_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """How many seeds a method has on each problem by its marks, longest runs first."""
-    last: dict[tuple, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    last: dict[tuple, dict[str, dict[int, Last]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         runs_of = last[(row["problem"], row["atoms"])][row["method"]]
-        runs_of[row["seed"]] = max(runs_of.get(row["seed"], 0), mark(row["seconds"]))
+        reached = Last(mark(row["seconds"]), row.get("paced", False))
+        runs_of[row["seed"]] = max(runs_of.get(row["seed"], reached), reached)
 
-    def cell(marks: dict[int, int]) -> str:
-        counts = sorted(Counter(marks.values()).items(), reverse=True)
-        return ", ".join(f"{count} × {seconds} s" for seconds, count in counts) or "-"
+    def cell(ends: dict[int, Last]) -> str:
+        by_mark = Counter(end.mark for end in ends.values())
+        paced = Counter(end.mark for end in ends.values() if end.paced)
+        return ", ".join(
+            f"{by_mark[one]} × {one} s" + (f" ({paced[one]} at pace)" if paced[one] else "")
+            for one in sorted(by_mark, reverse=True)
+        )
 
     methods = ordered({row["method"] for row in rows if row["seconds"]})
     return [
-        {"problem": problem, "atoms": atoms, **{name: cell(found[name]) for name in methods}}
+        {"problem": problem, "atoms": atoms, **{name: cell(found[name]) or "-" for name in methods}}
         for (problem, atoms), found in sorted(
             last.items(), key=lambda item: (natural(item[0][0]), item[0][1])
         )

@@ -99,7 +99,7 @@ def test_measures_of_states_and_actions():
 def test_accuracy_in_the_windy_gridworld():
     """W1 of `fast` over the floor of 4 atoms, both rewards of the paper from four source states.
 
-    Measured 1.51 to 1.69 for four seeds; the Dirac at the true mean has 3.6.
+    Measured 1.32 to 1.64 for five seeds; the Dirac at the true mean has 3.6.
     """
     env, walk, gamma = WindyGridworld(), policy("windy/uniform"), 0.95
     data = Trajectories.from_environment(env, walk, 40_000, jax.random.key(1))
@@ -112,7 +112,7 @@ def test_accuracy_in_the_windy_gridworld():
         / atom_floor(law, 4, wasserstein).sum()
         for name, law in truth.items()
     ]
-    assert np.mean(ratios) < 1.9
+    assert np.mean(ratios) < 1.8
 
 
 @pytest.mark.slow
