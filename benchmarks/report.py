@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 from _record import MARKS, RESULTS, machine, mark, note_of, rows_of, table, write
+from _settled import settled
 from goals import goals
 
 DOCS = RESULTS.parent
@@ -57,13 +58,13 @@ source state to true returns of all 64 rewards together, without a network
 (`benchmarks/fitted_atoms.py`). `fast` is below that on most problems, because it [evens out its
 returns](how-it-works.md#from-atoms-to-returns) along each reward, and fitted points are taken as
 they are; with 4 atoms, because it learns their weights, and fitted points are equally likely. What
-evening out is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor features with a
-Gaussian law place their atoms for each reward anew, and the truth of linear-Gaussian problems is
-Gaussian. There they are the best method: their error is 0.61 to 0.93 times that of `fast` after a
-minute on the named questions, 0.55 to 1.00 times on the random bank. No set of 51 atoms that serves
-all rewards lies as evenly along each as a law of known shape. On the other six problems, where
-returns are not Gaussian, `fast` is below every learned baseline on both banks. It is below nearest
-trajectories everywhere but on the random bank of Pendulum without noise.
+evening out is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor features
+with a Gaussian law place their atoms for each reward anew, and the truth of linear-Gaussian
+problems is Gaussian. There they are the best method: their error is 0.61 to 0.93 times that of
+`fast` after a minute on the named questions, 0.55 to 1.00 times on the random bank. No set of 51
+atoms that serves all rewards lies as evenly along each as a law of known shape. On the other six
+problems, where returns are not Gaussian, `fast` is below every learned baseline on both banks. It
+is below nearest trajectories everywhere but on the random bank of Pendulum without noise.
 
 Defaults were chosen on the named rewards and sources, those of Windy Gridworld with 4 atoms among
 them. Trials showed the random bank too, but it decided less, so it is the fairer test. How returns
@@ -75,7 +76,12 @@ time. The ablations have 11 atoms, whose answers are not evened out; those of 25
 """
 
 AFTER_A_MINUTE = "after a minute of training, the mean over seeds; the least is bold."
-SEEDS_AND_SECONDS = "How many seeds were trained, to which mark, and how many of them at pace."
+SEEDS_AND_SECONDS = (
+    "How many seeds were trained, to which mark, and how many of them at pace. A method has "
+    "*settled* when its mean error over seeds has fallen by less than 5 % from one mark to the "
+    "next, on both banks; more seconds tell nothing new then. `time_to_accuracy.py --paced "
+    "--learning` takes the others to their next mark."
+)
 
 
 class Last(NamedTuple):
@@ -164,20 +170,25 @@ def seeds_and_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         reached = Last(mark(row["seconds"]), row.get("paced", False))
         runs_of[row["seed"]] = max(runs_of.get(row["seed"], reached), reached)
 
-    def cell(ends: dict[int, Last]) -> str:
+    def cell(case: tuple, method: str) -> str:
+        ends = last[case][method]
+        if not ends:
+            return "-"
         by_mark = Counter(end.mark for end in ends.values())
         paced = Counter(end.mark for end in ends.values() if end.paced)
-        return ", ".join(
+        counts = ", ".join(
             f"{by_mark[one]} × {one} s" + (f" ({paced[one]} at pace)" if paced[one] else "")
             for one in sorted(by_mark, reverse=True)
         )
+        own = [
+            row for row in rows if (row["problem"], row["atoms"], row["method"]) == (*case, method)
+        ]
+        return f"{counts}, settled" if settled(own) else counts
 
     methods = ordered({row["method"] for row in rows if row["seconds"]})
     return [
-        {"problem": problem, "atoms": atoms, **{name: cell(found[name]) or "-" for name in methods}}
-        for (problem, atoms), found in sorted(
-            last.items(), key=lambda item: (natural(item[0][0]), item[0][1])
-        )
+        {"problem": case[0], "atoms": case[1], **{name: cell(case, name) for name in methods}}
+        for case in sorted(last, key=lambda case: (natural(case[0]), case[1]))
     ]
 
 

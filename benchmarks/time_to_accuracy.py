@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600
     .venv/bin/python benchmarks/time_to_accuracy.py --missing  # all that is not recorded: days
     .venv/bin/python benchmarks/time_to_accuracy.py --paced --seeds 1 2 --seconds 60
+    .venv/bin/python benchmarks/time_to_accuracy.py --paced --learning  # and again
 
 Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
@@ -12,6 +13,10 @@ Runs with `--paced` do not: by each mark they make as many updates as the first 
 same problem and method made by the clock, or would have made at its rate. Seeds then differ by
 chance alone and not by how fast the machine was that day, and two runs can go on at once, each held
 to one core by `taskset`.
+
+With `--learning`, seeds are trained to the last mark that any of them has reached, and to the next
+one where the mean error of either bank fell by a twentieth or more up to there. What has settled is
+left alone: after some such calls nothing is left to do.
 
 Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
 Snapshots are kept in the cache, and `--rescore` scores them again without any training.
@@ -26,6 +31,7 @@ from typing import NamedTuple
 
 import jax
 from _record import MARKS, mark, merge, rows_of
+from _settled import goes_on_to
 from _snapshots import Snapshot, keep, kept
 from problems import PROBLEMS, Questions, Setting
 
@@ -119,7 +125,7 @@ def at_pace(setting: Setting, learner: Learner, pace: Pace, seed: int) -> list[S
 
 def pace_of(run: Run, seconds: float) -> Pace:
     """Seconds and updates at each mark of the first recorded seed, at its rate beyond its last."""
-    same = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY[:3]) == run[:3]]
+    same = rows_with(run[:3])
     if not same:
         raise SystemExit(f"no run of {run.method} on {run.problem} is recorded: leave out --paced")
     first = min(row["seed"] for row in same)
@@ -175,9 +181,15 @@ def scores(setting: Setting, run: Run) -> list[dict]:
     return rows
 
 
+def rows_with(key: tuple[str | int, ...]) -> list[dict]:
+    """The recorded rows with these values of the first columns of the key."""
+    rows = rows_of("time_to_accuracy")
+    return [row for row in rows if tuple(row[column] for column in KEY[: len(key)]) == key]
+
+
 def recorded(run: Run) -> float:
     """The last mark of a run that an earlier call has left; none is before all marks."""
-    rows = [row for row in rows_of("time_to_accuracy") if tuple(row[k] for k in KEY) == run]
+    rows = rows_with(run)
     if rows and not rows[0]["seconds"]:
         return math.inf  # it needs no training
     return max((mark(row["seconds"]) for row in rows), default=-math.inf)
@@ -194,6 +206,9 @@ def main() -> None:
     parser.add_argument("--paced", action="store_true", help="by updates instead of the clock")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--missing", action="store_true", help="skip runs recorded to the last mark")
+    which.add_argument(
+        "--learning", action="store_true", help="to the next mark, if errors fell up to the last"
+    )
     which.add_argument("--rescore", action="store_true", help="train nothing, score what was kept")
     options = parser.parse_args()
     if options.seconds < MARKS[0]:
@@ -203,12 +218,16 @@ def main() -> None:
         setting = PROBLEMS[problem]()
         num_atoms = options.atoms or setting.num_atoms
         for method in options.methods:
+            seconds = options.seconds
+            if options.learning:
+                seconds = min(seconds, goes_on_to(rows_with((setting.name, method, num_atoms))))
             for seed in options.seeds[:1] if method == NEAREST else options.seeds:
                 run = Run(setting.name, method, num_atoms, seed)
-                if options.missing and recorded(run) >= mark(options.seconds):
+                skips = options.missing or options.learning
+                if skips and recorded(run) >= mark(seconds):
                     continue
                 if method != NEAREST and not options.rescore:
-                    train(setting, run, options.seconds, options.paced)
+                    train(setting, run, seconds, options.paced)
                 if rows := scores(setting, run):
                     merge("time_to_accuracy", rows, key=KEY)
 
