@@ -60,8 +60,8 @@ returns](how-it-works.md#from-atoms-to-returns) along each reward, and fitted po
 they are; with 4 atoms, because it learns their weights, and fitted points are equally likely. What
 evening out is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor features
 with a Gaussian law place their atoms for each reward anew, and the truth of linear-Gaussian
-problems is Gaussian. There they are the best method: their error is 0.61 to 0.93 times that of
-`fast` after a minute on the named questions, 0.55 to 1.00 times on the random bank. No set of 51
+problems is Gaussian. There they are the best method: their error is 0.61 to 0.88 times that of
+`fast` after a minute on the named questions, 0.56 to 0.93 times on the random bank. No set of 51
 atoms that serves all rewards lies as evenly along each as a law of known shape. On the other six
 problems, where returns are not Gaussian, `fast` is below every learned baseline on both banks. It
 is below nearest trajectories everywhere but on the random bank of Pendulum without noise.
