@@ -202,16 +202,15 @@ def small_problem():
             masses = Masses(measures.atom_weights, bootstrap.atom_weights)
             return sum(Energy()(distances, masses, KEY) for distances in compared)
 
-        def loss_of_network(network, part=part):
-            return loss(part.measures(network, states[0], jax.random.key(0)))
+        def loss_of_network(kind, network):
+            return loss(kind.measures(network, states[0], jax.random.key(0)))
 
         weighted = WeightedParticles(**part.config())
-
         points = jnp.asarray(rng.normal(size=(3, 4, 2)))
         places = {"points": (lambda y: loss(StateMeasures(y)), points)}
         return places | {
-            "network": (loss_of_network, network),
-            "network of weights": (partial(loss_of_network, part=weighted), network),
+            "network": (partial(loss_of_network, part), network),
+            "network of weights": (partial(loss_of_network, weighted), network),
         }
 
 
