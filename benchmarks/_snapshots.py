@@ -52,5 +52,14 @@ def kept(run: tuple[object, ...]) -> tuple[list[Snapshot], float | None] | None:
     return snapshots, content["compilation"]
 
 
+def checkpoint_folder(run: tuple[object, ...]) -> Path:
+    """Where the training of a run can go on from."""
+    return CACHE / "checkpoints" / _digest(run)
+
+
 def _folder(run: tuple[object, ...]) -> Path:
-    return CACHE / "snapshots" / hashlib.sha256(repr(run).encode()).hexdigest()[:16]
+    return CACHE / "snapshots" / _digest(run)
+
+
+def _digest(run: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(run).encode()).hexdigest()[:16]

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/time_to_accuracy.py --problems pendulum-2 --seconds 600
     .venv/bin/python benchmarks/time_to_accuracy.py --missing  # all that is not recorded: days
     .venv/bin/python benchmarks/time_to_accuracy.py --paced --seeds 1 2 --seconds 60
-    .venv/bin/python benchmarks/time_to_accuracy.py --paced --learning  # and again
+    .venv/bin/python benchmarks/time_to_accuracy.py --paced --learning --seeds 1
 
 Errors are mean W1 over the questions of a problem, divided by that of the Dirac at the true mean.
 The clock runs from the call of `fit` and counts compilation, which is also reported apart; a model
@@ -14,16 +14,18 @@ same problem and method made by the clock, or would have made at its rate. Seeds
 chance alone and not by how fast the machine was that day, and two runs can go on at once, each held
 to one core by `taskset`.
 
-With `--learning`, seeds are trained to the last mark that any of them has reached, and to the next
-one where the mean error of either bank fell by a twentieth or more up to there. What has settled is
-left alone: after some such calls nothing is left to do.
+With `--learning`, seeds are trained to the last mark that any of them has reached, and from mark to
+mark while the mean error of either bank falls by a twentieth or more. What has settled is left
+alone.
 
 Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
-Snapshots are kept in the cache, and `--rescore` scores them again without any training.
+A run at pace goes on from its checkpoint, if that is still in the cache. Snapshots are kept there
+too, and `--rescore` scores them again without any training.
 """
 
 import argparse
 import math
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +34,7 @@ from typing import NamedTuple
 import jax
 from _record import MARKS, mark, merge, rows_of
 from _settled import goes_on_to
-from _snapshots import Snapshot, keep, kept
+from _snapshots import Snapshot, checkpoint_folder, keep, kept
 from problems import PROBLEMS, Questions, Setting
 
 from daleth import fit
@@ -110,17 +112,28 @@ def by_the_clock(setting: Setting, learner: Learner, seconds: float, seed: int) 
     return taken
 
 
-def at_pace(setting: Setting, learner: Learner, pace: Pace, seed: int) -> list[Snapshot]:
-    """One after as many updates as another run had made by each mark."""
-    taken, ahead = [], list(pace)
+def at_pace(setting: Setting, learner: Learner, pace: Pace, run: Run) -> None:
+    """Keeps one after as many updates as another run had made by each mark.
 
-    def look(update: int, model: Model) -> None:
-        if ahead and update >= ahead[0][1]:
-            taken.append(Snapshot(ahead.pop(0)[0], update, model))
+    The run goes on from its checkpoint, if there is one and the snapshots up to there were kept.
+    """
+    folder = checkpoint_folder((*run, repr(learner)))
+    taken = kept_at_pace(run, pace) if folder.exists() else []
+    if not taken:
+        shutil.rmtree(folder, ignore_errors=True)
+    for seconds, updates in pace[len(taken) :]:
+        model = fit(
+            setting.data, learner, updates=updates, seed=run.seed, checkpoint=folder, resume=True
+        )
+        taken.append(Snapshot(seconds, updates, model))
+        keep(run, taken, compilation=None)
 
-    last = pace[-1][1]
-    fit(setting.data, learner, updates=last, seed=seed, callback=look, callback_every=LOOK_EVERY)
-    return taken
+
+def kept_at_pace(run: Run, pace: Pace) -> list[Snapshot]:
+    """The snapshots that an earlier call has kept, if they were taken at this very pace."""
+    snapshots, _ = kept(run) or ([], None)
+    marks = [(one.seconds, one.updates) for one in snapshots]
+    return snapshots if marks == pace[: len(marks)] else []
 
 
 def pace_of(run: Run, seconds: float) -> Pace:
@@ -151,10 +164,10 @@ def train(setting: Setting, run: Run, seconds: float, paced: bool) -> None:
     jax.clear_caches()  # every run compiles, not only the first seed's
     before = sum(compiled)
     if paced:
-        taken = at_pace(setting, learner, pace_of(run, seconds), run.seed)
+        at_pace(setting, learner, pace_of(run, seconds), run)
     else:
         taken = by_the_clock(setting, learner, seconds, run.seed)
-    keep(run, taken, None if paced else round(sum(compiled) - before, 1))
+        keep(run, taken, compilation=round(sum(compiled) - before, 1))
 
 
 def scores(setting: Setting, run: Run) -> list[dict]:
@@ -216,20 +229,28 @@ def main() -> None:
     jax.monitoring.register_event_duration_secs_listener(listen)
     for problem in options.problems:
         setting = PROBLEMS[problem]()
-        num_atoms = options.atoms or setting.num_atoms
         for method in options.methods:
-            seconds = options.seconds
-            if options.learning:
-                seconds = min(seconds, goes_on_to(rows_with((setting.name, method, num_atoms))))
-            for seed in options.seeds[:1] if method == NEAREST else options.seeds:
-                run = Run(setting.name, method, num_atoms, seed)
-                skips = options.missing or options.learning
-                if skips and recorded(run) >= mark(seconds):
-                    continue
-                if method != NEAREST and not options.rescore:
-                    train(setting, run, seconds, options.paced)
-                if rows := scores(setting, run):
-                    merge("time_to_accuracy", rows, key=KEY)
+            while measure(setting, method, options) and options.learning:
+                pass  # to the next mark
+
+
+def measure(setting: Setting, method: str, options: argparse.Namespace) -> bool:
+    """Records each seed that is asked for; whether there was any that had not been skipped."""
+    num_atoms = options.atoms or setting.num_atoms
+    seconds, found = options.seconds, False
+    if options.learning:
+        seconds = min(seconds, goes_on_to(rows_with((setting.name, method, num_atoms))))
+    for seed in options.seeds[:1] if method == NEAREST else options.seeds:
+        run = Run(setting.name, method, num_atoms, seed)
+        skips = options.missing or options.learning
+        if skips and recorded(run) >= mark(seconds):
+            continue
+        if method != NEAREST and not options.rescore:
+            train(setting, run, seconds, options.paced)
+        if rows := scores(setting, run):
+            merge("time_to_accuracy", rows, key=KEY)
+            found = True
+    return found
 
 
 if __name__ == "__main__":
