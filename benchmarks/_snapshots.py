@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from problems import CACHE
 
+import daleth
 from daleth import load
 from daleth._files import atomic_write
 from daleth.models.base import Model
@@ -53,8 +54,14 @@ def kept(run: tuple[object, ...]) -> tuple[list[Snapshot], float | None] | None:
 
 
 def checkpoint_folder(run: tuple[object, ...]) -> Path:
-    """Where the training of a run can go on from."""
-    return CACHE / "checkpoints" / _digest(run)
+    """Where the training of a run can go on from, as long as the library is the same."""
+    return CACHE / "checkpoints" / _digest((*run, _library()))
+
+
+def _library() -> str:
+    """A hash of the sources."""
+    sources = sorted(Path(daleth.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _folder(run: tuple[object, ...]) -> Path:

@@ -19,8 +19,8 @@ mark while the mean error of either bank falls by a twentieth or more. What has 
 alone.
 
 Every run is recorded when it ends, in the place of an older one: what is stopped can go on later.
-A run at pace goes on from its checkpoint, if that is still in the cache. Snapshots are kept there
-too, and `--rescore` scores them again without any training.
+A run at pace goes on from its checkpoint, if the library is the same and the cache still has it.
+Snapshots are kept there too, and `--rescore` scores them again without any training.
 """
 
 import argparse
