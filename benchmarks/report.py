@@ -63,7 +63,7 @@ they are; with 4 atoms, because it learns their weights, and fitted points are e
 evening out is worth stands [in a table](#returns-as-they-are-and-evened-out). Successor features
 with a Gaussian law place their atoms for each reward anew, and the truth of linear-Gaussian
 problems is Gaussian. There they are the best method: after a minute their error is 0.61 to 0.89
-times that of `fast` on the named questions and 0.56 to 0.94 times on the random bank. After 300 s,
+times that of `fast` on the named questions and 0.55 to 0.94 times on the random bank. After 300 s,
 one seed each, it is 0.66 to 1.01 times and 0.58 to 0.99 times, but for the named questions with
 d = 16, γ = 0.95, where they overfit: 1.26 times. No set of 51 atoms that serves all rewards lies as
 evenly along each as a law of known shape. On the other six problems, where returns are not
