@@ -40,11 +40,12 @@ Every method has seen the same data. All have three seeds to 60 s, but the γ-en
 networks, which needs more than a second for an update, and has one. Where a method still learned by
 then, one of its seeds at least went on, to 120, 300 or 600 s; `fast` has three seeds to the last
 second of each goal below. How far each has gone, and which have settled, stands [in a
-table](#seeds-and-seconds). The first seed of each was trained by the clock on an idle machine,
-others mostly *at pace*: as many updates by each mark as the first had made or would have made, so
-that seeds differ by chance and not by how fast the machine was that day. Three seeds and 600 s of
-everything would take 40 hours; runs are recorded one by one, and `time_to_accuracy.py --missing`
-measures what is not there yet. `fast` is as it is now, on every problem.
+table](#seeds-and-seconds). The first seed of each was trained by the clock on an idle machine. Most
+others, and a few of these again, went *at pace*: as many updates by each mark as that run had made,
+or would have made at its rate, so that seeds differ by chance and not by how fast the machine was
+that day. Three seeds and 600 s of everything would take 40 hours; runs are recorded one by one, and
+`time_to_accuracy.py --missing` measures what is not there yet. `fast` is as it is now, on every
+problem.
 
 Transition models and successor features move like `fast`, by a falling rate and an average over a
 growing stretch: with constant rates, after a minute, successor features on linear-Gaussian problems

@@ -113,7 +113,7 @@ def by_the_clock(setting: Setting, learner: Learner, seconds: float, seed: int) 
 
 
 def at_pace(setting: Setting, learner: Learner, pace: Pace, run: Run) -> None:
-    """Keeps one after as many updates as another run had made by each mark.
+    """Keeps a snapshot after as many updates as another run had made by each mark.
 
     The run goes on from its checkpoint, if there is one and the snapshots up to there were kept.
     """
